@@ -1,0 +1,104 @@
+/* Corpora: recordings, what is said in them, and who says it.
+ *
+ *     trl_findings_create(&findings, &err);
+ *     trl_corpus_read("data/train", NULL, findings, &corpus, &err);      // the format is recognised
+ *     trl_corpus_check(corpus, lexicon, NULL, pool, NULL, findings, &err);
+ *     for (size_t i = 0; i < trl_corpus_count(corpus); i++)
+ *         puts(trl_corpus_get(corpus, i)->text);
+ *
+ * Four forms are read:
+ *   kaldi     a folder with wav.scp, and text, utt2spk, segments where they exist. Relative paths are looked for in the
+ * folder, then in its parent, then in the working directory. Entries that are shell pipes are refused, never run.
+ *   folder    sound files with .lab, .txt or .TextGrid beside them, one sub-folder per speaker. In a
+ *             TextGrid every interval tier is a speaker and every interval with text an utterance.
+ *   manifest  a .tsv file whose first line names its columns: path (or audio, file, wav), and optionally id, text (or
+ *             transcript, sentence), speaker (or client_id), start, end (seconds), channel.
+ *   sound     a single sound file: one utterance.
+ *
+ * Indices: utterances and speakers count from 0. Utterances are sorted by id (bytes), so that the order of a corpus
+ * does not depend on the file system; speakers are numbered in order of first appearance.
+ */
+#ifndef TRELLIS_CORPUS_H
+#define TRELLIS_CORPUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trellis/error.h>
+#include <trellis/finding.h>
+#include <trellis/lexicon.h>
+#include <trellis/pool.h>
+#include <trellis/progress.h>
+
+TRL_BEGIN_DECLS
+
+typedef struct trl_corpus trl_corpus;
+
+typedef enum trl_corpus_format {
+    TRL_CORPUS_AUTO,
+    TRL_CORPUS_KALDI,
+    TRL_CORPUS_FOLDER,
+    TRL_CORPUS_MANIFEST,
+    TRL_CORPUS_SOUND
+} trl_corpus_format;
+
+typedef struct trl_corpus_options {
+    trl_corpus_format format;
+    int need_text; /* 1: an utterance without a transcript is a finding; 0: transcripts are optional */
+} trl_corpus_options;
+
+typedef struct trl_utterance {
+    const char *id;
+    const char *speaker;
+    const char *path; /* the sound file */
+    const char *text; /* the transcript, words separated by single blanks; NULL when there is none */
+    int32_t speaker_index;
+    int32_t channel;    /* 0-based; -1: not said, the reader's choice */
+    double start, end;  /* seconds; start = 0 and end = -1 for a whole file */
+    const char *source; /* the file that names this utterance, for messages */
+    int64_t line;       /* and the line in it, 1-based; 0: none */
+    int bad;            /* 1 once a fatal finding names it: skip it */
+} trl_utterance;
+
+TRL_API trl_corpus_options trl_corpus_defaults(void);
+
+/* Reads the corpus. Problems become findings (required, not NULL), and utterances with a fatal one stay in the corpus,
+ * marked bad, as far as they are known at all. options may be NULL.
+ * Returns 0, TRL_ENOENT, TRL_EFORMAT (not a corpus of any kind), TRL_EIO, TRL_ENOMEM. */
+TRL_API int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_findings *findings,
+                            trl_corpus **out, trl_error *err);
+TRL_API void trl_corpus_destroy(trl_corpus *corpus);
+
+TRL_API size_t trl_corpus_count(const trl_corpus *corpus);
+TRL_API const trl_utterance *trl_corpus_get(const trl_corpus *corpus, size_t index);
+TRL_API long trl_corpus_find(const trl_corpus *corpus, const char *id); /* -1: not there */
+TRL_API size_t trl_corpus_speakers(const trl_corpus *corpus);
+TRL_API const char *trl_corpus_speaker(const trl_corpus *corpus, size_t speaker);
+TRL_API const char *trl_corpus_format_name(const trl_corpus *corpus); /* "kaldi", "folder", "manifest", "sound" */
+
+typedef struct trl_check_options {
+    double rate;                  /* the rate that counts as normal, Hz; 0: the most frequent one in the corpus */
+    double clipped_share;         /* findings from this share of samples at full scale on; default 0.001 */
+    double seconds_per_phone;     /* a phone takes at least this long; default 0.03: three frames */
+    double characters_per_second; /* without a lexicon: more than this is too long; default 40 */
+    trl_progress *progress;       /* may be NULL */
+} trl_check_options;
+
+/* What a check saw besides the findings. */
+typedef struct trl_check_summary {
+    size_t utterances, bad_utterances, speakers, recordings;
+    double seconds; /* of sound, in usable utterances */
+    size_t words, distinct_words;
+    size_t unknown_words, distinct_unknown_words; /* 0 without a lexicon */
+    double rate;                                  /* the rate taken as normal, Hz */
+} trl_check_summary;
+
+TRL_API trl_check_options trl_check_defaults(void);
+
+/* Reads every sound once and adds findings in corpus order, the same for every number of threads. lexicon, options,
+ * pool and summary may be NULL. Marks utterances bad. Returns 0, TRL_ENOMEM, TRL_EIO. */
+TRL_API int trl_corpus_check(trl_corpus *corpus, const trl_lexicon *lexicon, const trl_check_options *options,
+                             trl_pool *pool, trl_check_summary *summary, trl_findings *findings, trl_error *err);
+
+TRL_END_DECLS
+
+#endif

@@ -1,0 +1,44 @@
+/* Files that are either there whole or not at all.
+ *
+ *     trl_file_create("model.trl", &file, &err);
+ *     trl_file_write(file, bytes, size, &err);
+ *     trl_file_commit(file, &err);                       // fsync, rename: now, and only now, the old file is replaced
+ *
+ * Until the commit the new content has no name (O_TMPFILE where the system has it), so a kill, a crash or a full disk
+ * leaves the old file as it was and no debris. "-" is standard output; pipes and devices are written directly.
+ */
+#ifndef TRELLIS_FILE_H
+#define TRELLIS_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trellis/error.h>
+
+TRL_BEGIN_DECLS
+
+typedef struct trl_file trl_file;
+
+/* Returns 0, TRL_EIO, TRL_ENOENT (no such folder), TRL_ENOMEM. */
+TRL_API int trl_file_create(const char *path, trl_file **out, trl_error *err);
+
+/* Appends size bytes. Returns 0 or TRL_EIO; after a failure only trl_file_abort makes sense. */
+TRL_API int trl_file_write(trl_file *file, const void *bytes, size_t size, trl_error *err);
+
+/* Appends formatted text. */
+TRL_API int trl_file_print(trl_file *file, trl_error *err, const char *format, ...) TRL_PRINTF(3, 4);
+
+/* Bytes appended so far. */
+TRL_API uint64_t trl_file_position(const trl_file *file);
+
+/* Overwrites bytes that were written before; TRL_EUNSUPPORTED where the output can't seek. */
+TRL_API int trl_file_rewrite(trl_file *file, uint64_t offset, const void *bytes, size_t size, trl_error *err);
+
+/* Puts the file in place and frees the object, whatever it returns: 0 or TRL_EIO (then the old file is untouched). */
+TRL_API int trl_file_commit(trl_file *file, trl_error *err);
+
+/* Forgets what was written and frees the object; NULL is fine. */
+TRL_API void trl_file_abort(trl_file *file);
+
+TRL_END_DECLS
+
+#endif

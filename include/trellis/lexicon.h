@@ -1,0 +1,51 @@
+/* Pronunciation lexicons: words and the phones they are made of.
+ *
+ *     trl_lexicon_read("lexicon.txt", findings, &lexicon, &err);
+ *     long word = trl_lexicon_find(lexicon, "HELLO");                    // -1: not in the lexicon
+ *     trl_pronunciation p = trl_lexicon_pronunciation(lexicon, word, 0);
+ *     for (size_t i = 0; i < p.length; i++) puts(trl_lexicon_phone(lexicon, p.phones[i]));
+ *
+ * Reads the CMU dictionary's style (`WORD(2)  P1 P2`, `;;;` comments), Kaldi's lexicon.txt, and with probabilities
+ * lexiconp.txt and Montreal Forced Aligner's dictionaries (one to four numbers between word and phones; the first is
+ * the probability). UTF-8; gzip too.
+ *
+ * Indices: words, phones and pronunciations of a word count from 0, in order of first appearance in the file.
+ */
+#ifndef TRELLIS_LEXICON_H
+#define TRELLIS_LEXICON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trellis/error.h>
+#include <trellis/finding.h>
+
+TRL_BEGIN_DECLS
+
+typedef struct trl_lexicon trl_lexicon;
+
+typedef struct trl_pronunciation {
+    const int32_t *phones; /* phone indices */
+    size_t length;         /* at least 1 */
+    float probability;     /* (0, 1]; 1 where the file gives none */
+} trl_pronunciation;
+
+/* With findings, lines that can't be used become findings and are left out; with NULL the first one is an error.
+ * Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_ENOMEM. */
+TRL_API int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out, trl_error *err);
+TRL_API void trl_lexicon_destroy(trl_lexicon *lexicon);
+
+TRL_API size_t trl_lexicon_words(const trl_lexicon *lexicon);
+TRL_API size_t trl_lexicon_phones(const trl_lexicon *lexicon);
+TRL_API const char *trl_lexicon_word(const trl_lexicon *lexicon, size_t word);
+TRL_API const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone);
+TRL_API const char *trl_lexicon_path(const trl_lexicon *lexicon);
+
+/* The word's index, or -1. Exact, case-sensitive. */
+TRL_API long trl_lexicon_find(const trl_lexicon *lexicon, const char *word);
+
+TRL_API size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word);
+TRL_API trl_pronunciation trl_lexicon_pronunciation(const trl_lexicon *lexicon, size_t word, size_t variant);
+
+TRL_END_DECLS
+
+#endif

@@ -1,0 +1,257 @@
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const cli_option cli_common_options[] = {
+    {"threads", 't', CLI_INT, offsetof(cli_common, threads), "N",
+     "threads to use; 0, the default, means one per core. Results do not depend on it"},
+    {"quiet", 'q', CLI_FLAG, offsetof(cli_common, quiet), NULL, "no progress and no remarks; errors and results only"},
+    {"help", 'h', CLI_FLAG, offsetof(cli_common, help), NULL, "this text"},
+    {0}};
+
+int cli_usage_error(const cli_command *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "trellis %s: ", command->name);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\ntry: trellis %s --help\n", command->name);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+int cli_failure(const trl_error *err)
+{
+    fprintf(stderr, "trellis: %s\n", err->text);
+    return EXIT_FAILED;
+}
+
+void cli_say(const cli_common *common, const char *format, ...)
+{
+    if (common->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int cli_pool(const cli_common *common, trl_pool **pool)
+{
+    trl_error err;
+    return trl_pool_create(common->threads, pool, &err) < 0 ? cli_failure(&err) : 0;
+}
+
+static void write_stderr(void *user, const char *text, size_t length)
+{
+    (void)user;
+    fwrite(text, 1, length, stderr);
+    fflush(stderr);
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
+}
+
+trl_progress *cli_progress(const cli_common *common, const char *label, const char *unit, uint64_t total)
+{
+    if (common->quiet)
+        return NULL;
+    trl_progress_options o = trl_progress_defaults();
+    o.label = label;
+    o.unit = unit;
+    o.total = total;
+    o.bar = isatty(STDERR_FILENO);
+    o.width = terminal_width();
+    o.write = write_stderr;
+    trl_progress *progress;
+    return trl_progress_create(&o, &progress, NULL) == 0 ? progress : NULL;
+}
+
+/* Letters by which two names differ: deletions, insertions, replacements. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[64];
+    if (n >= 63 || strlen(a) >= 63)
+        return 64;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static const cli_option *next_option(const cli_command *command, const cli_option *option)
+{
+    if (!option)
+        option = command->options && command->options->name ? command->options : cli_common_options;
+    else if ((++option)->name == NULL &&
+             option != &cli_common_options[sizeof cli_common_options / sizeof *cli_common_options - 1])
+        option = cli_common_options;
+    return option->name ? option : NULL;
+}
+
+static const cli_option *find_option(const cli_command *command, const char *name, size_t length, char letter)
+{
+    for (const cli_option *o = next_option(command, NULL); o; o = next_option(command, o))
+        if (name ? strlen(o->name) == length && strncmp(o->name, name, length) == 0 : o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static int unknown_option(const cli_command *command, const char *word)
+{
+    const char *best = NULL;
+    size_t best_distance = 3;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (const cli_option *o = next_option(command, NULL); o; o = next_option(command, o))
+        if (word[1] == '-' && edit_distance(name, o->name) < best_distance) {
+            best = o->name;
+            best_distance = edit_distance(name, o->name);
+        }
+    if (best)
+        return cli_usage_error(command, "there is no option %s; did you mean --%s?", word, best);
+    return cli_usage_error(command, "there is no option %s", word);
+}
+
+static int store(const cli_command *command, const cli_option *option, void *values, const char *text)
+{
+    char *place = (char *)values + option->offset, *end;
+    errno = 0;
+    switch (option->kind) {
+    case CLI_FLAG: *(int *)(void *)place = 1; return 0;
+    case CLI_TEXT: *(const char **)(void *)place = text; return 0;
+    case CLI_LIST: {
+        cli_list *list = (cli_list *)(void *)place;
+        if (list->count == CLI_LIST_MOST)
+            return cli_usage_error(command, "--%s: at most %d times", option->name, CLI_LIST_MOST);
+        list->items[list->count++] = text;
+        return 0;
+    }
+    case CLI_INT: {
+        long value = strtol(text, &end, 10);
+        if (end == text || *end || errno || value < -2147483647L || value > 2147483647L)
+            return cli_usage_error(command, "--%s takes a whole number, not '%s'", option->name, text);
+        *(int *)(void *)place = (int)value;
+        return 0;
+    }
+    case CLI_NUMBER: {
+        double value = strtod(text, &end);
+        if (end == text || *end || !isfinite(value))
+            return cli_usage_error(command, "--%s takes a number, not '%s'", option->name, text);
+        *(double *)(void *)place = value;
+        return 0;
+    }
+    }
+    return EXIT_USAGE;
+}
+
+/* One word that starts with a dash; *next is the word after it, taken when the option needs an argument. */
+static int parse_option(const cli_command *command, char *word, char ***next, void *values)
+{
+    const cli_option *option;
+    const char *text = NULL;
+    if (word[1] == '-') {
+        size_t length = strcspn(word + 2, "=");
+        option = find_option(command, word + 2, length, 0);
+        if (word[2 + length] == '=')
+            text = word + 2 + length + 1;
+    } else {
+        option = find_option(command, NULL, 0, word[1]);
+        if (word[2])
+            text = word + 2;
+    }
+    if (!option)
+        return unknown_option(command, word);
+    if (option->kind == CLI_FLAG && text)
+        return cli_usage_error(command, "--%s takes no argument", option->name);
+    if (option->kind != CLI_FLAG && !text) {
+        if (!**next)
+            return cli_usage_error(command, "--%s needs an argument: %s", option->name, option->argument);
+        text = *(*next)++;
+    }
+    return store(command, option, values, text);
+}
+
+int cli_run(const cli_command *command, int argc, char **argv)
+{
+    void *values = calloc(1, command->values_size);
+    char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    int count = 0, code = values && arguments ? 0 : EXIT_FAILED, options_end = 0;
+    for (char **next = argv; code == 0 && *next;) {
+        char *word = *next++;
+        if (!options_end && strcmp(word, "--") == 0)
+            options_end = 1;
+        else if (!options_end && word[0] == '-' && word[1])
+            code = parse_option(command, word, &next, values);
+        else
+            arguments[count++] = word;
+    }
+    if (code == 0 && ((cli_common *)values)->help)
+        help_text(stdout, command);
+    else if (code == 0 && count < command->least)
+        code = cli_usage_error(command, "%s: usage: trellis %s %s", count ? "arguments are missing" : "no arguments",
+                               command->name, command->synopsis);
+    else if (code == 0 && count > command->most)
+        code = cli_usage_error(command, "one argument too many: '%s'", arguments[command->most]);
+    else if (code == 0)
+        code = command->run(values, count, arguments);
+    free(arguments);
+    free(values);
+    if (fflush(stdout) != 0 && code == 0) {
+        fprintf(stderr, "trellis: writing to standard output failed: %s\n", strerror(errno));
+        code = EXIT_FAILED;
+    }
+    return code;
+}
+
+/* Is the command called by these words? Returns how many of them make its name, or 0. */
+static int match_words(const cli_command *command, int count, char **words)
+{
+    const char *rest = command->name;
+    int used = 0;
+    while (*rest) {
+        size_t length = strcspn(rest, " ");
+        if (used >= count || strlen(words[used]) != length || strncmp(words[used], rest, length) != 0)
+            return 0;
+        used++;
+        rest += length + (rest[length] == ' ');
+    }
+    return used;
+}
+
+const cli_command *cli_find(int count, char **words, int *used)
+{
+    const cli_command *found = NULL;
+    *used = 0;
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        int words_used = match_words(*c, count, words);
+        if (words_used > *used) {
+            *used = words_used;
+            found = *c;
+        }
+    }
+    return found;
+}

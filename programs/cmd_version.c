@@ -1,0 +1,22 @@
+/* trellis version: which version, which parts are in, which instruction set is used. */
+#include "cli.h"
+
+#include <trellis/version.h>
+
+static int run(void *values, int count, char **arguments)
+{
+    (void)values;
+    (void)count;
+    (void)arguments;
+    printf("trellis %s\ninstruction set: %s\n", trl_version(), trl_cpu_level());
+    return EXIT_CLEAN;
+}
+
+const cli_command cmd_version = {
+    .name = "version",
+    .synopsis = "",
+    .summary = "says which version this is and what is in it",
+    .description = "Prints the version, and the instruction set that the kernels use on this machine.",
+    .values_size = sizeof(cli_common),
+    .run = run,
+};

@@ -1,0 +1,48 @@
+/* The container that all our files share: a header, aligned sections, a table of them, everything checksummed.
+ *
+ *     byte 0   magic "trellis\0"
+ *          8   u32 container version (1)
+ *         12   u32 0x01020304 in the writer's byte order (little-endian always, so 04 03 02 01)
+ *         16   char[16] kind, NUL-padded ("features")
+ *         32   u32 kind version
+ *         36   u32 number of sections
+ *         40   u64 offset of the section table
+ *         48   u64 XXH3 of the section table
+ *         56   u64 XXH3 of bytes 0 … 55
+ *         64   sections, each starting at a multiple of 64, zero bytes between
+ *
+ * A table entry is 48 bytes: char[16] name, u64 offset, u64 size, u64 XXH3 of the section (0 with flag 1), u32 flags,
+ * u32 zero. Flag 1: the section carries checksums of its own and isn't checked on opening (huge, random access).
+ */
+#ifndef TRL_BASE_CONTAINER_H
+#define TRL_BASE_CONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trellis/error.h>
+
+typedef struct trl__container_writer trl__container_writer;
+typedef struct trl__container trl__container;
+
+int trl__container_create(const char *path, const char *kind, uint32_t kind_version, trl__container_writer **out,
+                          trl_error *err);
+
+/* Sections are written one after the other: begin, write …, then the next begin or the commit. */
+int trl__container_begin(trl__container_writer *writer, const char *name, int checks_itself, trl_error *err);
+int trl__container_write(trl__container_writer *writer, const void *bytes, size_t size, trl_error *err);
+uint64_t trl__container_position(const trl__container_writer *writer);    /* within the section */
+int trl__container_commit(trl__container_writer *writer, trl_error *err); /* frees the writer */
+void trl__container_abort(trl__container_writer *writer);
+
+/* Maps the file and checks header, table and sections. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (foreign file or
+ * kind), TRL_EUNSUPPORTED (newer version), TRL_ECORRUPT. */
+int trl__container_open(const char *path, const char *kind, uint32_t newest_version, trl__container **out,
+                        trl_error *err);
+void trl__container_close(trl__container *container);
+
+/* The bytes of a section, 64-byte aligned, inside the mapping; TRL_ECORRUPT when it is missing. */
+int trl__container_section(const trl__container *container, const char *name, const void **bytes, uint64_t *size,
+                           trl_error *err);
+uint32_t trl__container_version(const trl__container *container);
+
+#endif

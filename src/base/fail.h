@@ -1,0 +1,24 @@
+/* How functions inside the library report failure: `return trl__fail(err, TRL_EFORMAT, "…", …);` */
+#ifndef TRL_BASE_FAIL_H
+#define TRL_BASE_FAIL_H
+
+#include <stdint.h>
+#include <trellis/error.h>
+
+/* Writes the text and returns code. */
+int trl__fail(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
+
+/* The same with the place in front: "file:line: …" (line 0: "file: …"). */
+int trl__fail_line(trl_error *err, int code, const char *file, int64_t line, const char *format, ...) TRL_PRINTF(5, 6);
+
+/* The same for binary files: "file: at byte 12: …". */
+int trl__fail_byte(trl_error *err, int code, const char *file, uint64_t offset, const char *format, ...)
+    TRL_PRINTF(5, 6);
+
+int trl__fail_memory(trl_error *err);
+
+/* For a failed system call: code from errno (ENOENT -> TRL_ENOENT, ENOMEM -> TRL_ENOMEM, else TRL_EIO), "path: verb:
+ * reason". */
+int trl__fail_errno(trl_error *err, const char *path, const char *verb);
+
+#endif

@@ -1,0 +1,278 @@
+/* Atomic replacement: the new content is written to a file without a name in the target's folder, synced, linked under
+ * a temporary name and renamed over the target. Where O_TMPFILE is missing, the temporary name exists from the start.
+ */
+#define _GNU_SOURCE
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <trellis/file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_SIZE ((size_t)256 << 10)
+
+struct trl_file {
+    int fd;
+    int direct;      /* 1: standard output, a pipe or a device: nothing to put in place */
+    int named;       /* 1: `temporary` exists in the folder */
+    char *path;      /* the target, symbolic links followed */
+    char *temporary; /* NULL when direct */
+    char *buffer;
+    size_t buffered;
+    uint64_t written; /* bytes handed to the system */
+};
+
+static void discard(trl_file *file)
+{
+    if (file->named)
+        unlink(file->temporary);
+    if (file->fd >= 0 && file->fd != STDOUT_FILENO)
+        close(file->fd);
+    trl__free(file->path);
+    trl__free(file->temporary);
+    trl__free(file->buffer);
+    trl__free(file);
+}
+
+/* A name beside the target that no other process or thread uses. */
+static char *temporary_name(const char *path)
+{
+    static _Atomic unsigned counter;
+    size_t size = strlen(path) + 48;
+    char *name = trl__alloc(size, 1);
+    if (!name)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path + 1) : 0;
+    snprintf(name, size, "%.*s.%s.%ld-%u.tmp", folder, path, path + folder, (long)getpid(), counter++);
+    return name;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return trl__strdup(".");
+    char *folder = trl__strdup(path);
+    if (folder)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+static int open_temporary(trl_file *file, trl_error *err)
+{
+    char *folder = folder_of(file->path);
+    file->temporary = temporary_name(file->path);
+    if (!folder || !file->temporary) {
+        trl__free(folder);
+        return trl__fail_memory(err);
+    }
+#ifdef O_TMPFILE
+    file->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+#endif
+    if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == 0)) {
+        file->fd = open(file->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+        file->named = file->fd >= 0;
+    }
+    trl__free(folder);
+    return file->fd < 0 ? trl__fail_errno(err, file->path, "can't create") : 0;
+}
+
+/* Symbolic links are followed, so that the link stays and what it points at is replaced. */
+static char *resolve(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    char *copy = trl__strdup(resolved ? resolved : path);
+    free(resolved);
+    return copy;
+}
+
+static int open_target(trl_file *file, const char *path, trl_error *err)
+{
+    if (strcmp(path, "-") == 0) {
+        file->fd = STDOUT_FILENO;
+        file->direct = 1;
+        return 0;
+    }
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return trl__fail(err, TRL_EIO, "%s: is a folder; name a file to write", path);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        file->direct = 1;
+        file->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return file->fd < 0 ? trl__fail_errno(err, path, "can't write") : 0;
+    }
+    return open_temporary(file, err);
+}
+
+int trl_file_create(const char *path, trl_file **out, trl_error *err)
+{
+    *out = NULL;
+    trl_file *file = trl__alloc_zero(1, sizeof *file);
+    if (!file)
+        return trl__fail_memory(err);
+    file->fd = -1;
+    file->path = resolve(path);
+    file->buffer = trl__alloc(BUFFER_SIZE, 1);
+    int code = file->path && file->buffer ? open_target(file, path, err) : trl__fail_memory(err);
+    if (code < 0) {
+        discard(file);
+        return code;
+    }
+    *out = file;
+    return 0;
+}
+
+static int write_out(trl_file *file, const char *bytes, size_t size, trl_error *err)
+{
+    while (size > 0) {
+        ssize_t done = write(file->fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return trl__fail_errno(err, file->path, "writing failed");
+        bytes += done;
+        size -= (size_t)done;
+        file->written += (uint64_t)done;
+    }
+    return 0;
+}
+
+static int flush(trl_file *file, trl_error *err)
+{
+    size_t size = file->buffered;
+    file->buffered = 0;
+    return write_out(file, file->buffer, size, err);
+}
+
+int trl_file_write(trl_file *file, const void *bytes, size_t size, trl_error *err)
+{
+    if (size > BUFFER_SIZE - file->buffered) {
+        int code = flush(file, err);
+        if (code < 0)
+            return code;
+    }
+    if (size >= BUFFER_SIZE)
+        return write_out(file, bytes, size, err);
+    memcpy(file->buffer + file->buffered, bytes, size);
+    file->buffered += size;
+    return 0;
+}
+
+int trl_file_print(trl_file *file, trl_error *err, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    char small[512];
+    int length = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    int code;
+    if (length < 0) {
+        code = trl__fail(err, TRL_EINVAL, "%s: text that can't be formatted", file->path);
+    } else if ((size_t)length < sizeof small) {
+        code = trl_file_write(file, small, (size_t)length, err);
+    } else {
+        char *large = trl__alloc((size_t)length + 1, 1);
+        if (large)
+            vsnprintf(large, (size_t)length + 1, format, again);
+        code = large ? trl_file_write(file, large, (size_t)length, err) : trl__fail_memory(err);
+        trl__free(large);
+    }
+    va_end(again);
+    return code;
+}
+
+uint64_t trl_file_position(const trl_file *file)
+{
+    return file->written + file->buffered;
+}
+
+int trl_file_rewrite(trl_file *file, uint64_t offset, const void *bytes, size_t size, trl_error *err)
+{
+    if (file->direct)
+        return trl__fail(err, TRL_EUNSUPPORTED, "%s: this format needs a file that can be rewritten, not a pipe",
+                         file->path);
+    if (offset > trl_file_position(file) || size > trl_file_position(file) - offset)
+        return trl__fail(err, TRL_EINVAL, "%s: only written bytes can be rewritten", file->path);
+    int code = flush(file, err);
+    const char *from = bytes;
+    while (code == 0 && size > 0) {
+        ssize_t done = pwrite(file->fd, from, size, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return trl__fail_errno(err, file->path, "writing failed");
+        from += done;
+        offset += (uint64_t)done;
+        size -= (size_t)done;
+    }
+    return code;
+}
+
+/* Gives the nameless file its temporary name. */
+static int give_name(trl_file *file)
+{
+    if (file->named)
+        return 0;
+    char link_path[64];
+    snprintf(link_path, sizeof link_path, "/proc/self/fd/%d", file->fd);
+    if (linkat(AT_FDCWD, link_path, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) != 0)
+        return -1;
+    file->named = 1;
+    return 0;
+}
+
+/* The rename itself must survive a power cut too. Some file systems can't sync a folder: that is no failure. */
+static void sync_folder(const char *path)
+{
+    char *folder = folder_of(path);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    trl__free(folder);
+}
+
+/* A file that is replaced keeps its permissions. */
+static void keep_mode(trl_file *file)
+{
+    struct stat status;
+    if (stat(file->path, &status) == 0 && fchmod(file->fd, status.st_mode & 07777) != 0)
+        errno = 0;
+}
+
+static int put_in_place(trl_file *file, trl_error *err)
+{
+    keep_mode(file);
+    if (fsync(file->fd) != 0)
+        return trl__fail_errno(err, file->path, "writing to the disk failed");
+    if (give_name(file) != 0 || rename(file->temporary, file->path) != 0)
+        return trl__fail_errno(err, file->path, "can't put the new file in place");
+    file->named = 0;
+    sync_folder(file->path);
+    return 0;
+}
+
+int trl_file_commit(trl_file *file, trl_error *err)
+{
+    int code = flush(file, err);
+    if (code == 0 && !file->direct)
+        code = put_in_place(file, err);
+    discard(file);
+    return code;
+}
+
+void trl_file_abort(trl_file *file)
+{
+    if (file)
+        discard(file);
+}

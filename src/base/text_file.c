@@ -1,0 +1,252 @@
+#define _GNU_SOURCE
+#include "base/text_file.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+static int read_all(gzFile file, const char *path, trl__text *out, trl_error *err)
+{
+    size_t capacity = 0;
+    for (;;) {
+        if (out->size > TRL_TEXT_MOST)
+            return trl__fail(err, TRL_ELIMIT, "%s: larger than %zu GiB of text; split it", path, TRL_TEXT_MOST >> 30);
+        if (TRL_GROW(out->bytes, capacity, out->size + ((size_t)64 << 10)) < 0)
+            return trl__fail_memory(err);
+        size_t room = capacity - out->size - 4; /* a final NUL, wide enough for UTF-16 */
+        int got = gzread(file, out->bytes + out->size, (unsigned)(room > 1 << 30 ? 1 << 30 : room));
+        if (got < 0) {
+            int zlib_code;
+            const char *reason = gzerror(file, &zlib_code);
+            if (zlib_code == Z_ERRNO)
+                return trl__fail_errno(err, path, "reading failed");
+            return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "damaged gzip data (%s)", reason);
+        }
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
+    }
+    int zlib_code;
+    gzerror(file, &zlib_code);
+    if (zlib_code == Z_BUF_ERROR)
+        return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "the gzip data ends too early");
+    memset(out->bytes + out->size, 0, 4);
+    return 0;
+}
+
+static size_t put_utf8(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+static uint32_t utf16_unit(const unsigned char *bytes, int big_endian)
+{
+    return big_endian ? (uint32_t)bytes[0] << 8 | bytes[1] : (uint32_t)bytes[1] << 8 | bytes[0];
+}
+
+static int from_utf16(const char *path, trl__text *text, int big_endian, trl_error *err)
+{
+    const unsigned char *in = (const unsigned char *)text->bytes;
+    char *utf8 = trl__alloc(text->size / 2 * 3 + 4, 1); /* two bytes become three at most, four become four */
+    if (!utf8)
+        return trl__fail_memory(err);
+    size_t used = 0;
+    for (size_t i = 2; i < text->size; i += 2) {
+        uint32_t c = i + 1 < text->size ? utf16_unit(in + i, big_endian) : 0xDC00;
+        if (c >= 0xD800 && c < 0xDC00 && i + 3 < text->size) {
+            uint32_t low = utf16_unit(in + i + 2, big_endian);
+            if (low >= 0xDC00 && low < 0xE000) {
+                c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+                i += 2;
+            }
+        }
+        if (c >= 0xD800 && c < 0xE000) {
+            trl__free(utf8);
+            return trl__fail_byte(err, TRL_EFORMAT, path, i, "broken UTF-16; save the file as UTF-8");
+        }
+        used += put_utf8(utf8 + used, c);
+    }
+    utf8[used] = '\0';
+    trl__free(text->bytes);
+    text->bytes = utf8;
+    text->size = used;
+    return 0;
+}
+
+static int decode_mark(const char *path, trl__text *text, trl_error *err)
+{
+    const unsigned char *b = (const unsigned char *)text->bytes;
+    if (text->size >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF)
+        text->position = 3;
+    else if (text->size >= 2 && ((b[0] == 0xFE && b[1] == 0xFF) || (b[0] == 0xFF && b[1] == 0xFE)))
+        return from_utf16(path, text, b[0] == 0xFE, err);
+    return 0;
+}
+
+int trl__text_read(const char *path, trl__text *out, trl_error *err)
+{
+    *out = (trl__text){0};
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return trl__fail_errno(err, path, "can't open");
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        close(fd);
+        return trl__fail(err, TRL_EIO, "%s: is a folder, not a file", path);
+    }
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return trl__fail_memory(err);
+    }
+    gzbuffer(file, 1 << 17);
+    int code = read_all(file, path, out, err);
+    gzclose_r(file);
+    if (code == 0)
+        code = decode_mark(path, out, err);
+    if (code < 0)
+        trl__text_free(out);
+    return code;
+}
+
+int trl__text_from_memory(const char *name, const void *bytes, size_t size, trl__text *out, trl_error *err)
+{
+    *out = (trl__text){.bytes = trl__alloc(size + 4, 1), .size = size};
+    if (!out->bytes)
+        return trl__fail_memory(err);
+    if (size > 0)
+        memcpy(out->bytes, bytes, size);
+    memset(out->bytes + size, 0, 4);
+    int code = decode_mark(name, out, err);
+    if (code < 0)
+        trl__text_free(out);
+    return code;
+}
+
+int trl__text_line(trl__text *text, char **line, size_t *length)
+{
+    if (text->position >= text->size)
+        return 0;
+    char *start = text->bytes + text->position;
+    size_t rest = text->size - text->position;
+    char *end = memchr(start, '\n', rest);
+    size_t n = end ? (size_t)(end - start) : rest;
+    text->position += n + (end ? 1 : 0);
+    text->line++;
+    if (n > 0 && start[n - 1] == '\r')
+        n--;
+    start[n] = '\0';
+    *line = start;
+    *length = n;
+    return 1;
+}
+
+void trl__text_free(trl__text *text)
+{
+    trl__free(text->bytes);
+    *text = (trl__text){0};
+}
+
+/* Length of the valid UTF-8 character at text, or 0. Overlong forms, surrogates and NUL are not valid (RFC 3629). */
+static size_t character_length(const unsigned char *s, size_t rest)
+{
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    size_t n = s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+    if (n == 0 || n > rest)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) || (s[0] == 0xF0 && s[1] < 0x90) ||
+        (s[0] == 0xF4 && s[1] >= 0x90))
+        return 0;
+    return n;
+}
+
+size_t trl__utf8_check(const char *text, size_t length)
+{
+    size_t i = 0;
+    while (i < length) {
+        size_t n = character_length((const unsigned char *)text + i, length - i);
+        if (n == 0)
+            break;
+        i += n;
+    }
+    return i;
+}
+
+char *trl__next_field(char **cursor)
+{
+    char *field = *cursor + strspn(*cursor, " \t");
+    if (*field == '\0') {
+        *cursor = field;
+        return NULL;
+    }
+    char *end = field + strcspn(field, " \t");
+    *cursor = *end ? end + 1 : end;
+    *end = '\0';
+    return field;
+}
+
+static locale_t c_locale;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+int trl__parse_double(const char *text, double *value)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_c_locale);
+    if (*text == '\0' || strchr(" \t\n\r\v\f", *text))
+        return -1;
+    char *end;
+    double parsed = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(parsed))
+        return -1;
+    *value = parsed;
+    return 0;
+}
+
+int trl__parse_int(const char *text, int64_t *value)
+{
+    if (*text == '\0' || strchr(" \t\n\r\v\f", *text))
+        return -1;
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno == ERANGE)
+        return -1;
+    *value = parsed;
+    return 0;
+}
