@@ -1,0 +1,170 @@
+/* Mean and variance normalisation: over given sums (utterance, speaker), or sliding.
+ *
+ * The sliding window follows Kaldi's apply-cmvn-sliding. For frame t of n, not centred: frames t - window … t, but at
+ * least the first min_window ones; centred: `window` frames around t, moved inwards at both ends. Sums are kept in
+ * double and moved with the window, so a frame costs O(dim).
+ */
+#include "feat/cmvn.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+int trl_cmvn_create(size_t dim, trl_cmvn **out, trl_error *err)
+{
+    *out = NULL;
+    trl_cmvn *cmvn = trl__alloc_zero(1, sizeof *cmvn);
+    double *sums = trl__alloc_zero(2 * dim, sizeof *sums);
+    if (!cmvn || !sums) {
+        trl__free(cmvn);
+        trl__free(sums);
+        return trl__fail_memory(err);
+    }
+    *cmvn = (trl_cmvn){.sum = sums, .square = sums + dim, .dim = dim};
+    *out = cmvn;
+    return 0;
+}
+
+void trl_cmvn_destroy(trl_cmvn *cmvn)
+{
+    if (!cmvn)
+        return;
+    trl__free(cmvn->sum);
+    trl__free(cmvn);
+}
+
+static void add_row(trl_cmvn *cmvn, const float *row, double sign)
+{
+    cmvn->frames += sign;
+    for (size_t i = 0; i < cmvn->dim; i++) {
+        double x = (double)row[i];
+        cmvn->sum[i] += sign * x;
+        cmvn->square[i] += sign * (x * x);
+    }
+}
+
+void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames)
+{
+    for (size_t r = 0; r < frames->rows; r++)
+        add_row(cmvn, trl_matrix_row(frames, r), 1);
+}
+
+void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset)
+{
+    for (size_t i = 0; i < cmvn->dim; i++) {
+        double mean = cmvn->frames > 0 ? cmvn->sum[i] / cmvn->frames : 0;
+        double spread = cmvn->frames > 0 ? cmvn->square[i] / cmvn->frames - mean * mean : 1;
+        double factor = variance ? 1 / sqrt(fmax(spread, 1e-10)) : 1;
+        scale[i] = (float)factor;
+        offset[i] = (float)(-mean * factor);
+    }
+}
+
+struct trl__sliding {
+    int64_t window, least;
+    int center, variance;
+    trl_cmvn *sums; /* over frames from … to-1 */
+    int64_t from, to;
+    int64_t received, taken;
+    float *ring; /* the last `capacity` rows; row t is at t % capacity */
+    int64_t capacity;
+    float *scale, *offset;
+};
+
+int trl__sliding_create(const trl_frontend_options *options, size_t dim, trl__sliding **out, trl_error *err)
+{
+    *out = NULL;
+    trl__sliding *s = trl__alloc_zero(1, sizeof *s);
+    if (!s)
+        return trl__fail_memory(err);
+    s->window = options->cmvn_window;
+    s->least = options->cmvn_min_window;
+    s->center = options->cmvn_center;
+    s->variance = options->cmvn_variance;
+    s->capacity = 2 * s->window + 2; /* a window behind the next row, and the look-ahead before it */
+    s->ring = trl__alloc((size_t)s->capacity * dim, sizeof *s->ring);
+    s->scale = trl__alloc(2 * dim, sizeof *s->scale);
+    int code = s->ring && s->scale ? trl_cmvn_create(dim, &s->sums, err) : trl__fail_memory(err);
+    if (code < 0) {
+        trl__sliding_destroy(s);
+        return code;
+    }
+    s->offset = s->scale + dim;
+    *out = s;
+    return 0;
+}
+
+void trl__sliding_destroy(trl__sliding *s)
+{
+    if (!s)
+        return;
+    trl_cmvn_destroy(s->sums);
+    trl__free(s->ring);
+    trl__free(s->scale);
+    trl__free(s);
+}
+
+void trl__sliding_reset(trl__sliding *s)
+{
+    s->from = s->to = s->received = s->taken = 0;
+    s->sums->frames = 0;
+    memset(s->sums->sum, 0, 2 * s->sums->dim * sizeof *s->sums->sum);
+}
+
+static float *ring_row(const trl__sliding *s, int64_t t)
+{
+    return s->ring + (size_t)(t % s->capacity) * s->sums->dim;
+}
+
+void trl__sliding_put(trl__sliding *s, const float *row)
+{
+    memcpy(ring_row(s, s->received++), row, s->sums->dim * sizeof *row);
+}
+
+/* The window of frame t when the utterance has at least (or, ended, exactly) `frames` frames. Returns 1 when it is
+ * final. */
+static int window_of(const trl__sliding *s, int64_t t, int64_t frames, int ended, int64_t *from, int64_t *to)
+{
+    *from = s->center ? t - s->window / 2 : t - s->window;
+    *to = s->center ? *from + s->window : t + 1;
+    if (*from < 0) {
+        *to = s->center ? s->window : t + 1;
+        *from = 0;
+    }
+    if (!s->center && *to < s->least)
+        *to = s->least;
+    if (*to <= frames)
+        return 1;
+    *from -= *to - frames;
+    *to = frames;
+    if (*from < 0)
+        *from = 0;
+    return ended;
+}
+
+/* Adds and subtracts rows until the sums cover from … to-1. */
+static void move_window(trl__sliding *s, int64_t from, int64_t to)
+{
+    for (; s->to < to; s->to++)
+        add_row(s->sums, ring_row(s, s->to), 1);
+    for (; s->from > from; s->from--)
+        add_row(s->sums, ring_row(s, s->from - 1), 1);
+    for (; s->from < from; s->from++)
+        add_row(s->sums, ring_row(s, s->from), -1);
+    for (; s->to > to; s->to--)
+        add_row(s->sums, ring_row(s, s->to - 1), -1);
+}
+
+int trl__sliding_take(trl__sliding *s, int ended, float *row)
+{
+    int64_t from, to;
+    if (s->taken >= s->received || !window_of(s, s->taken, s->received, ended, &from, &to))
+        return 0;
+    move_window(s, from, to);
+    trl__cmvn_affine(s->sums, s->variance, s->scale, s->offset);
+    const float *x = ring_row(s, s->taken++);
+    for (size_t i = 0; i < s->sums->dim; i++)
+        row[i] = x[i] * s->scale[i] + s->offset[i];
+    return 1;
+}
