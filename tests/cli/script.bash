@@ -28,6 +28,13 @@ expect() {
 # Is the text in the other? contains TEXT PART WHAT
 contains() { [[ $1 == *"$2"* ]] || wrong "$3: no '$2' in: $1"; }
 
+# The functions that a public header declares, one per line.
+declared_in() {
+    awk '/^TRL_API/ { text = ""; on = 1 }
+        on { text = text $0 }
+        on && /;/ { match(text, /trl_[a-z0-9_]*\(/); print substr(text, RSTART, RLENGTH - 1); on = 0 }' "$1"
+}
+
 finish() {
     [ "$faults" = 0 ] || exit 1
     exit 0

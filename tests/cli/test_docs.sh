@@ -19,7 +19,7 @@ for command in "make demo" "make test"; do
     grep -q "$command" README.md || wrong "README.md does not name \`$command\`"
 done
 # Makefile targets that the documentation names exist.
-for target in $(grep -ohE '`make [a-z-]+' "${pages[@]}" | cut -d ' ' -f 2 | sort -u); do
+while read -r target; do
     grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || wrong "the documentation names \`make $target\`, which does not exist"
-done
+done < <(grep -ohE '`make [a-z-]+' "${pages[@]}" | cut -d ' ' -f 2 | sort -u)
 finish

@@ -26,7 +26,7 @@ command -v groff >/dev/null || echo "no groff: the manual pages are not rendered
 for page in trellis $pages; do
     [ -f "$prefix/share/man/man1/$page.1" ] || { wrong "no manual page $page.1" && continue; }
     command -v groff >/dev/null || continue
-    expect 0 groff -K utf8 -man -Tutf8 -ww -rLL=100n "$prefix/share/man/man1/$page.1"
+    expect 0 groff -K utf8 -man -Tutf8 -P-bcu -ww "$prefix/share/man/man1/$page.1"
     [ -z "$err" ] || wrong "$page.1: groff warns: $err"
     contains "$out" "NAME" "$page.1"
 done

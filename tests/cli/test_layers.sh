@@ -11,8 +11,8 @@ declare -A rank=([base]=0 [audio]=1 [fst]=1 [corpus]=2 [feat]=2 [model]=3 [backe
 # The layer of a public header is the folder where its first function is defined; none: it is only declarations.
 layer_of_header() {
     local name
-    name=$(grep -A 3 '^TRL_API' "$1" | grep -o '\btrl_[a-z0-9_]*(' | head -n 1)
-    [ -z "$name" ] || grep -lE "^[a-z].*\b${name%(}\(" src/*/*.c src/*/*/*.c 2>/dev/null | head -n 1 | cut -d / -f 2
+    name=$(declared_in "$1" | head -n 1)
+    [ -z "$name" ] || grep -lE "^[a-z].*\b$name\(" src/*/*.c src/*/*/*.c 2>/dev/null | head -n 1 | cut -d / -f 2
 }
 declare -A public
 for header in include/trellis/*.h; do

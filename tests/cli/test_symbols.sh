@@ -19,7 +19,7 @@ foreign=$(grep -v '^trl_' "$folder/static")
 
 # Declared and exported are the same thing. A header may come before its code: whole headers without any are let pass.
 for header in "$TRELLIS_SOURCE_DIR"/include/trellis/*.h; do
-    grep -o '\btrl_[a-z0-9_]*(' <(grep -A 3 '^TRL_API' "$header") | tr -d '(' | sort -u >"$folder/declared"
+    declared_in "$header" | sort -u >"$folder/declared"
     [ -n "$(comm -12 "$folder/declared" "$folder/static")" ] || continue
     lacking=$(comm -23 "$folder/declared" "$folder/shared")
     [ -z "$lacking" ] || wrong "$(basename "$header") declares what the library does not export: $lacking"
