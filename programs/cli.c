@@ -220,7 +220,7 @@ int cli_run(const cli_command *command, int argc, char **argv)
         code = command->run(values, count, arguments);
     free(arguments);
     free(values);
-    if ((ferror(stdout) || fflush(stdout) != 0) && code == 0) {
+    if (fflush(stdout) != 0 && code == 0) {
         fprintf(stderr, "trellis: writing to standard output failed: %s\n", strerror(errno));
         code = EXIT_FAILED;
     }
