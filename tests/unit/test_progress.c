@@ -5,6 +5,7 @@
 
 #include <trellis/progress.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,6 +176,28 @@ static void without_a_label_the_line_starts_at_once(void **state)
     trl_progress_destroy(progress);
 }
 
+static void *add_many(void *progress)
+{
+    for (int i = 0; i < 1000; i++)
+        trl_progress_add(progress, 1);
+    return NULL;
+}
+
+static void threads_add_up(void **state)
+{
+    (void)state;
+    struct screen screen;
+    trl_progress *progress = begin(&screen, 0, 4000, 0);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, add_many, progress), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    screen.now = 1100;
+    trl_progress_destroy(progress);
+    expect(&screen, "features 100%  4000/4000 utt  40/s  in 1:40\n");
+}
+
 static void nothing_to_show_is_fine(void **state)
 {
     (void)state;
@@ -203,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_very_wide_terminal_gets_its_line_end),
         cmocka_unit_test(odd_clocks_do_no_harm),
         cmocka_unit_test(without_a_label_the_line_starts_at_once),
+        cmocka_unit_test(threads_add_up),
         cmocka_unit_test(nothing_to_show_is_fine),
     };
     return RUN(tests);
