@@ -199,7 +199,9 @@ int cli_run(const cli_command *command, int argc, char **argv)
 {
     void *values = calloc(1, command->values_size);
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    int count = 0, code = values && arguments ? 0 : EXIT_FAILED, options_end = 0;
+    int count = 0, code = 0, options_end = 0;
+    if (!values || !arguments)
+        code = cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
     for (char **next = argv; code == 0 && *next;) {
         char *word = *next++;
         if (!options_end && strcmp(word, "--") == 0)
@@ -220,8 +222,8 @@ int cli_run(const cli_command *command, int argc, char **argv)
         code = command->run(values, count, arguments);
     free(arguments);
     free(values);
-    if (fflush(stdout) != 0 && code == 0) {
-        fprintf(stderr, "trellis: writing to standard output failed: %s\n", strerror(errno));
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "trellis: writing to standard output failed: the results are incomplete\n");
         code = EXIT_FAILED;
     }
     return code;

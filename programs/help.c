@@ -74,8 +74,8 @@ static void text_options(FILE *out, const cli_option *options)
     for (const cli_option *o = options; o && o->name; o++) {
         char heading[80];
         option_heading(heading, sizeof heading, o);
-        int used = fprintf(out, "  %-26s", heading);
-        if (used > 28)
+        fprintf(out, "  %-26s", heading);
+        if (strlen(heading) >= 26)
             fprintf(out, "\n%28s", "");
         wrap(out, o->help, strlen(o->help), 28, 28);
     }

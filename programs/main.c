@@ -1,9 +1,10 @@
 /* trellis: one binary, its commands from a table. */
 #include "cli.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <string.h>
 #include <trellis/log.h>
+#include <unistd.h>
 
 extern const cli_command cmd_help, cmd_version;
 
@@ -19,8 +20,17 @@ static void log_to_stderr(void *user, trl_log_level level, const char *text)
     fprintf(stderr, "trellis: %s%s\n", level == TRL_LOG_WARNING ? "warning: " : "", text);
 }
 
+/* Started with a closed stream, its number must not go to a file we write. Using the stream then fails as it should. */
+static void occupy_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+    occupy_streams();
     trl_log_set(TRL_LOG_WARNING, log_to_stderr, NULL);
     if (argc < 2) {
         help_overview(stderr);

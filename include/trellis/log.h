@@ -3,7 +3,8 @@
  *     static void show(void *user, trl_log_level level, const char *text) { fprintf(stderr, "%s\n", text); }
  *     trl_log_set(TRL_LOG_INFO, show, NULL);
  *
- * Without a callback nothing is said. The callback may be called from any thread, one call at a time.
+ * Without a callback nothing is said. The callback may be called from any thread, one call at a time; it must not call
+ * the library.
  */
 #ifndef TRELLIS_LOG_H
 #define TRELLIS_LOG_H

@@ -20,7 +20,7 @@ TRL_BEGIN_DECLS
 typedef struct trl_progress trl_progress;
 
 typedef struct trl_progress_options {
-    const char *label;
+    const char *label; /* like unit, not copied: it must live as long as the display */
     const char *unit;
     uint64_t total;              /* 0: unknown, no percentage and no time left */
     int bar;                     /* 1: redraw one line (a terminal); 0: a fresh line each time */

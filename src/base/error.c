@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/text_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +28,28 @@ static size_t whole_characters(const char *text, size_t length)
     return lead > 0 && (unsigned char)text[lead - 1] >= 0xC0 ? lead - 1 : length;
 }
 
+/* File names and file contents are quoted in messages: what would break the line or isn't UTF-8 becomes '?'. */
+static void make_one_line(char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; (i += trl__utf8_check(text + i, length - i)) < length;)
+        text[i] = '?';
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7F)
+            text[i] = '?';
+}
+
+/* The end of a path, short enough to leave room for what is said about it. */
+static const char *path_end(const char *path)
+{
+    const size_t most = 500;
+    size_t length = strlen(path);
+    const char *end = length > most ? path + length - most : path;
+    while (((unsigned char)*end & 0xC0) == 0x80)
+        end++;
+    return end;
+}
+
 static int write_text(trl_error *err, int code, const char *prefix, const char *format, va_list args)
 {
     if (!err)
@@ -37,6 +60,7 @@ static int write_text(trl_error *err, int code, const char *prefix, const char *
         used += vsnprintf(text + used, sizeof text - (size_t)used, format, args);
     if (used >= (int)sizeof text)
         text[whole_characters(text, sizeof text - 1)] = '\0';
+    make_one_line(text);
     err->code = code;
     memcpy(err->text, text, sizeof text);
     return code;
@@ -55,9 +79,9 @@ int trl__fail_line(trl_error *err, int code, const char *file, int64_t line, con
 {
     char prefix[600];
     if (line > 0)
-        snprintf(prefix, sizeof prefix, "%s:%" PRId64 ": ", file, line);
+        snprintf(prefix, sizeof prefix, "%s:%" PRId64 ": ", path_end(file), line);
     else
-        snprintf(prefix, sizeof prefix, "%s: ", file);
+        snprintf(prefix, sizeof prefix, "%s: ", path_end(file));
     va_list args;
     va_start(args, format);
     write_text(err, code, prefix, format, args);
@@ -68,7 +92,7 @@ int trl__fail_line(trl_error *err, int code, const char *file, int64_t line, con
 int trl__fail_byte(trl_error *err, int code, const char *file, uint64_t offset, const char *format, ...)
 {
     char prefix[600];
-    snprintf(prefix, sizeof prefix, "%s: at byte %" PRIu64 ": ", file, offset);
+    snprintf(prefix, sizeof prefix, "%s: at byte %" PRIu64 ": ", path_end(file), offset);
     va_list args;
     va_start(args, format);
     write_text(err, code, prefix, format, args);
@@ -88,5 +112,5 @@ int trl__fail_errno(trl_error *err, const char *path, const char *verb)
     char reason[128];
     if (strerror_r(saved, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "error %d", saved);
-    return trl__fail(err, code, "%s: %s: %s", path, verb, reason);
+    return trl__fail(err, code, "%s: %s: %s", path_end(path), verb, reason);
 }

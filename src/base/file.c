@@ -22,6 +22,7 @@ struct trl_file {
     int fd;
     int direct;      /* 1: standard output, a pipe or a device: nothing to put in place */
     int named;       /* 1: `temporary` exists in the folder */
+    int failed;      /* 1: bytes are missing, a commit must not succeed */
     char *path;      /* the target, symbolic links followed */
     char *temporary; /* NULL when direct */
     char *buffer;
@@ -33,7 +34,7 @@ static void discard(trl_file *file)
 {
     if (file->named)
         unlink(file->temporary);
-    if (file->fd >= 0 && file->fd != STDOUT_FILENO)
+    if (file->fd >= 0)
         close(file->fd);
     trl__free(file->path);
     trl__free(file->temporary);
@@ -41,18 +42,17 @@ static void discard(trl_file *file)
     trl__free(file);
 }
 
-/* A name beside the target that no other process or thread uses. */
-static char *temporary_name(const char *path)
+#define TEMPORARY_SIZE(path) (strlen(path) + 48)
+
+/* Another name beside the target, not longer than a name may be. It may be taken, by a process of another machine or
+ * container with the same number, or by one that was killed: then the next one is tried. */
+static void choose_temporary(trl_file *file)
 {
     static _Atomic unsigned counter;
-    size_t size = strlen(path) + 48;
-    char *name = trl__alloc(size, 1);
-    if (!name)
-        return NULL;
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path + 1) : 0;
-    snprintf(name, size, "%.*s.%s.%ld-%u.tmp", folder, path, path + folder, (long)getpid(), counter++);
-    return name;
+    const char *slash = strrchr(file->path, '/');
+    int folder = slash ? (int)(slash - file->path + 1) : 0;
+    snprintf(file->temporary, TEMPORARY_SIZE(file->path), "%.*s.%.200s.%ld-%u.tmp", folder, file->path,
+             file->path + folder, (long)getpid(), counter++);
 }
 
 static char *folder_of(const char *path)
@@ -66,45 +66,78 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+/* A file without a name, or -1 where the system can't make one or (without /proc) could not name it later. */
+static int open_nameless(const char *folder)
+{
+#ifdef O_TMPFILE
+    if (access("/proc/self/fd", X_OK) == 0)
+        return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+#endif
+    (void)folder;
+    return -1;
+}
+
 static int open_temporary(trl_file *file, trl_error *err)
 {
     char *folder = folder_of(file->path);
-    file->temporary = temporary_name(file->path);
+    file->temporary = trl__alloc(TEMPORARY_SIZE(file->path), 1);
     if (!folder || !file->temporary) {
         trl__free(folder);
         return trl__fail_memory(err);
     }
-#ifdef O_TMPFILE
-    file->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-#endif
-    if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == 0)) {
-        file->fd = open(file->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-        file->named = file->fd >= 0;
-    }
+    file->fd = open_nameless(folder);
     trl__free(folder);
+    if (file->fd >= 0)
+        return 0;
+    do {
+        choose_temporary(file);
+        file->fd = open(file->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    } while (file->fd < 0 && errno == EEXIST);
+    file->named = file->fd >= 0;
     return file->fd < 0 ? trl__fail_errno(err, file->path, "can't create") : 0;
+}
+
+static char *resolve(const char *path);
+
+/* Where a link leads whose target does not exist yet; relative targets start at the link's folder. */
+static char *resolve_dangling(const char *path, const char *target)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash && target[0] != '/' ? (int)(slash - path + 1) : 0;
+    size_t size = (size_t)folder + strlen(target) + 1;
+    char *joined = trl__alloc(size, 1);
+    if (!joined)
+        return NULL;
+    snprintf(joined, size, "%.*s%s", folder, path, target);
+    char *resolved = resolve(joined);
+    trl__free(joined);
+    return resolved;
 }
 
 /* Symbolic links are followed, so that the link stays and what it points at is replaced. */
 static char *resolve(const char *path)
 {
-    char *resolved = realpath(path, NULL);
-    char *copy = trl__strdup(resolved ? resolved : path);
-    free(resolved);
-    return copy;
+    char target[4096];
+    char *real = realpath(path, NULL);
+    ssize_t length = !real && errno == ENOENT ? readlink(path, target, sizeof target - 1) : -1;
+    target[length > 0 ? length : 0] = '\0';
+    char *resolved = length > 0 ? resolve_dangling(path, target) : trl__strdup(real ? real : path);
+    free(real);
+    return resolved;
 }
 
 static int open_target(trl_file *file, const char *path, trl_error *err)
 {
     if (strcmp(path, "-") == 0) {
-        file->fd = STDOUT_FILENO;
         file->direct = 1;
-        return 0;
+        file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        return file->fd < 0 ? trl__fail_errno(err, "standard output", "can't write") : 0;
     }
     struct stat status;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+    int exists = stat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode))
         return trl__fail(err, TRL_EIO, "%s: is a folder; name a file to write", path);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (exists && !S_ISREG(status.st_mode)) {
         file->direct = 1;
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
         return file->fd < 0 ? trl__fail_errno(err, path, "can't write") : 0;
@@ -136,8 +169,10 @@ static int write_out(trl_file *file, const char *bytes, size_t size, trl_error *
         ssize_t done = write(file->fd, bytes, size);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done < 0)
+        if (done < 0) {
+            file->failed = 1;
             return trl__fail_errno(err, file->path, "writing failed");
+        }
         bytes += done;
         size -= (size_t)done;
         file->written += (uint64_t)done;
@@ -154,6 +189,8 @@ static int flush(trl_file *file, trl_error *err)
 
 int trl_file_write(trl_file *file, const void *bytes, size_t size, trl_error *err)
 {
+    if (size == 0)
+        return 0;
     if (size > BUFFER_SIZE - file->buffered) {
         int code = flush(file, err);
         if (code < 0)
@@ -208,8 +245,10 @@ int trl_file_rewrite(trl_file *file, uint64_t offset, const void *bytes, size_t 
         ssize_t done = pwrite(file->fd, from, size, (off_t)offset);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done < 0)
+        if (done < 0) {
+            file->failed = 1;
             return trl__fail_errno(err, file->path, "writing failed");
+        }
         from += done;
         offset += (uint64_t)done;
         size -= (size_t)done;
@@ -224,10 +263,13 @@ static int give_name(trl_file *file)
         return 0;
     char link_path[64];
     snprintf(link_path, sizeof link_path, "/proc/self/fd/%d", file->fd);
-    if (linkat(AT_FDCWD, link_path, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) != 0)
-        return -1;
-    file->named = 1;
-    return 0;
+    int code;
+    do {
+        choose_temporary(file);
+        code = linkat(AT_FDCWD, link_path, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
+    } while (code != 0 && errno == EEXIST);
+    file->named = code == 0;
+    return code;
 }
 
 /* The rename itself must survive a power cut too. Some file systems can't sync a folder: that is no failure. */
@@ -264,7 +306,7 @@ static int put_in_place(trl_file *file, trl_error *err)
 
 int trl_file_commit(trl_file *file, trl_error *err)
 {
-    int code = flush(file, err);
+    int code = file->failed ? trl__fail(err, TRL_EIO, "%s: an earlier write failed", file->path) : flush(file, err);
     if (code == 0 && !file->direct)
         code = put_in_place(file, err);
     discard(file);

@@ -14,13 +14,10 @@ void trl__memory_fail_after(long n)
 
 static int injected_failure(void)
 {
-    long n = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
-    if (n == 0)
-        return 0;
-    if (n == 1)
-        return 1;
-    atomic_store_explicit(&fail_countdown, n - 1, memory_order_relaxed);
-    return 0;
+    long n = atomic_load(&fail_countdown);
+    while (n > 1 && !atomic_compare_exchange_weak(&fail_countdown, &n, n - 1)) {
+    }
+    return n == 1;
 }
 
 /* count * size, or 0 when it overflows or nothing is asked for. */

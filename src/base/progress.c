@@ -4,10 +4,13 @@
 #include <trellis/progress.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#define MOST_COLUMNS 400
 
 struct trl_progress {
     trl_progress_options options;
@@ -50,7 +53,8 @@ int trl_progress_create(const trl_progress_options *options, trl_progress **out,
 
 static void format_time(char *text, size_t size, double seconds)
 {
-    uint64_t s = (uint64_t)(seconds + 0.5);
+    const double most = 359999; /* 99:59:59 stands for anything longer */
+    uint64_t s = (uint64_t)(seconds > most ? most : seconds > 0 ? seconds + 0.5 : 0);
     if (s >= 3600)
         snprintf(text, size, "%" PRIu64 ":%02u:%02u", s / 3600, (unsigned)(s / 60 % 60), (unsigned)(s % 60));
     else
@@ -73,15 +77,13 @@ static size_t render(const trl_progress *progress, double now, int closing, char
     double rate = elapsed > 0 ? (double)progress->done / elapsed : 0;
     char bar[24] = "", counts[96], time_text[40] = "", time_value[32];
     if (o->total > 0) {
-        double share = (double)progress->done / (double)o->total;
-        if (share > 1)
-            share = 1;
+        double done = (double)(progress->done < o->total ? progress->done : o->total);
         char cells[16];
-        format_bar(cells, sizeof cells - 1, share);
+        format_bar(cells, sizeof cells - 1, done / (double)o->total);
         if (o->bar)
             snprintf(bar, sizeof bar, "[%s] ", cells);
-        snprintf(counts, sizeof counts, "%3.0f%%  %" PRIu64 "/%" PRIu64 " %s", 100 * share, progress->done, o->total,
-                 o->unit);
+        snprintf(counts, sizeof counts, "%3.0f%%  %" PRIu64 "/%" PRIu64 " %s", floor(100 * done / (double)o->total),
+                 progress->done, o->total, o->unit);
     } else {
         snprintf(counts, sizeof counts, "%" PRIu64 " %s", progress->done, o->unit);
     }
@@ -92,19 +94,19 @@ static size_t render(const trl_progress *progress, double now, int closing, char
         format_time(time_value, sizeof time_value, (double)(o->total - progress->done) / rate);
         snprintf(time_text, sizeof time_text, "  %s left", time_value);
     }
-    char line[400];
-    snprintf(line, sizeof line, "%s %s%s  %.*f/s%s", o->label, bar, counts, rate < 10 ? 1 : 0, rate, time_text);
+    char line[MOST_COLUMNS];
+    snprintf(line, sizeof line, "%s%s%s%s  %.*f/s%s", o->label, *o->label ? " " : "", bar, counts, rate < 10 ? 1 : 0,
+             rate, time_text);
+    int columns = o->width < 2 ? 1 : o->width > MOST_COLUMNS ? MOST_COLUMNS - 1 : o->width - 1;
     if (o->bar)
-        return (size_t)snprintf(text, size, "\r%-*.*s%s", o->width - 1, o->width - 1, line, closing ? "\n" : "");
+        return (size_t)snprintf(text, size, "\r%-*.*s%s", columns, columns, line, closing ? "\n" : "");
     return (size_t)snprintf(text, size, "%s\n", line);
 }
 
 static void show(trl_progress *progress, double now, int closing)
 {
-    char text[1200];
+    char text[MOST_COLUMNS + 8]; /* with "\r", "\n" and the final NUL */
     size_t length = render(progress, now, closing, text, sizeof text);
-    if (length >= sizeof text)
-        length = sizeof text - 1;
     progress->options.write(progress->options.user, text, length);
     progress->last = now;
 }

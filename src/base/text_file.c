@@ -29,7 +29,9 @@ static int read_all(gzFile file, const char *path, trl__text *out, trl_error *er
             const char *reason = gzerror(file, &zlib_code);
             if (zlib_code == Z_ERRNO)
                 return trl__fail_errno(err, path, "reading failed");
-            return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "damaged gzip data (%s)", reason);
+            const char *name_end = strstr(reason, ": "); /* zlib puts a name of its own in front */
+            return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "damaged gzip data (%s)",
+                                  name_end ? name_end + 2 : reason);
         }
         if (got == 0)
             break;
