@@ -1,7 +1,7 @@
 /* The log: levels, silence, and one message at a time from many threads. */
 #include "cmocka_test.h"
 
-#include "base/log.h"
+#include "base/log_write.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,0 +1,49 @@
+/* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in
+ * corpus order.
+ *
+ *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err) { … return
+ * 0; } trl_extract_options o = trl_extract_defaults(); o.skip_bad = 1; trl_extract_corpus(corpus, frontend, &o, pool,
+ * skipped, use, user, &summary, &err);
+ *
+ * Per-speaker normalisation takes two passes: the static coefficients wait in a temporary file while the speakers' sums
+ * are gathered, so the sound is read once. Memory does not grow with the corpus.
+ */
+#ifndef TRELLIS_EXTRACT_H
+#define TRELLIS_EXTRACT_H
+
+#include <trellis/corpus.h>
+#include <trellis/frontend.h>
+
+TRL_BEGIN_DECLS
+
+typedef struct trl_extract_options {
+    int channel;            /* for utterances that don't say theirs: 0-based, or TRL_CHANNEL_MIX */
+    int skip_bad;           /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    trl_progress *progress; /* counts utterances; may be NULL */
+} trl_extract_options;
+
+typedef struct trl_extract_summary {
+    size_t utterances; /* delivered */
+    size_t skipped;    /* bad ones of the corpus and those that failed here; each of the latter is a finding */
+    size_t frames;
+    double seconds; /* of sound, in delivered utterances */
+} trl_extract_summary;
+
+/* Called in corpus order, one call at a time; the frames are only valid during the call. */
+typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err);
+
+TRL_API trl_extract_options trl_extract_defaults(void);
+
+/* `skipped` receives what was left out and why (required); options, pool and summary may be NULL. The same frames in
+ * the same order for every number of threads. Returns 0, what `use` returned, or the first bad utterance's error. */
+TRL_API int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend,
+                               const trl_extract_options *options, trl_pool *pool, trl_findings *skipped,
+                               trl_extract_fn use, void *user, trl_extract_summary *summary, trl_error *err);
+
+/* The samples of one utterance at the front end's rate; freed by trl_audio_free. */
+TRL_API int trl_extract_samples(const trl_utterance *utterance, const trl_frontend *frontend, int channel,
+                                float **samples, size_t *count, trl_error *err);
+
+TRL_END_DECLS
+
+#endif

@@ -1,0 +1,342 @@
+/* Features of a corpus: sound -> static rows -> (speaker sums) -> frames, in parallel, delivered in order.
+ *
+ * One pass where the speaker's sums are not needed. Otherwise the first pass writes static rows to a temporary file and
+ * adds them to their speaker in corpus order (so that the sums do not depend on the threads), and the second pass
+ * finishes them.
+ */
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/ordered.h"
+
+#include <trellis/audio.h>
+#include <trellis/extract.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define BLOCK 16384         /* samples read at once */
+#define SLOTS_PER_THREAD 16 /* finished utterances that may wait for a slow one */
+
+typedef struct worker {
+    trl_extractor *extractor;
+    trl_matrix statics;
+    float samples[BLOCK];
+} worker;
+
+typedef struct slot {
+    trl_matrix frames;
+    double seconds;
+    int code; /* of an utterance that could not be used */
+    trl_error why;
+} slot;
+
+/* Where an utterance's static rows lie in the temporary file. */
+typedef struct spooled {
+    uint64_t offset;
+    size_t rows;
+    double seconds;
+} spooled;
+
+typedef struct extraction {
+    const trl_corpus *corpus;
+    const trl_frontend *frontend;
+    trl_extract_options options;
+    trl_findings *skipped;
+    trl_extract_fn use;
+    void *user;
+    trl_extract_summary summary;
+    size_t *items; /* the usable utterances' indices */
+    size_t item_count;
+    worker *workers;
+    int worker_count;
+    slot *slots;
+    size_t slot_count;
+    trl_cmvn **speakers; /* sums per speaker; NULL without them */
+    FILE *spool;
+    uint64_t spool_size;
+    spooled *places;
+} extraction;
+
+trl_extract_options trl_extract_defaults(void)
+{
+    return (trl_extract_options){0};
+}
+
+static trl_audio_options audio_options(const trl_utterance *u, const trl_frontend *frontend, int channel)
+{
+    trl_audio_options a = trl_audio_defaults();
+    a.rate = trl_frontend_get(frontend)->rate;
+    a.channel = u->channel >= 0 ? u->channel : channel;
+    a.start = u->start;
+    a.end = u->end;
+    return a;
+}
+
+int trl_extract_samples(const trl_utterance *utterance, const trl_frontend *frontend, int channel, float **samples,
+                        size_t *count, trl_error *err)
+{
+    trl_audio_options a = audio_options(utterance, frontend, channel);
+    return trl_audio_read_file(utterance->path, &a, NULL, samples, count, err);
+}
+
+/* The sound in blocks, so that a long recording is never in memory as a whole. */
+static int stream_statics(worker *w, trl_audio *audio, uint64_t *samples, trl_error *err)
+{
+    int code = trl_extractor_begin_static(w->extractor, err);
+    w->statics.rows = 0;
+    *samples = 0;
+    while (code == 0) {
+        size_t got = 0;
+        code = trl_audio_read(audio, w->samples, BLOCK, &got, err);
+        if (code < 0 || got == 0)
+            break;
+        *samples += got;
+        code = trl_extractor_push(w->extractor, w->samples, got, &w->statics, err);
+    }
+    return code == 0 ? trl_extractor_end(w->extractor, &w->statics, err) : code;
+}
+
+static int read_statics(const extraction *x, worker *w, const trl_utterance *u, double *seconds, trl_error *err)
+{
+    trl_audio_options a = audio_options(u, x->frontend, x->options.channel);
+    trl_audio *audio;
+    uint64_t samples;
+    int code = trl_audio_open(u->path, &a, NULL, &audio, err);
+    if (code < 0)
+        return code;
+    code = stream_statics(w, audio, &samples, err);
+    trl_audio_close(audio);
+    if (code == 0 && w->statics.rows == 0)
+        return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
+                         (unsigned long long)samples);
+    *seconds = (double)samples / a.rate;
+    return code;
+}
+
+static const trl_utterance *utterance_of(const extraction *x, size_t item)
+{
+    return trl_corpus_get(x->corpus, x->items[item]);
+}
+
+/* Memory that ran out is no fault of the utterance. */
+static int settle(slot *s, int code, const trl_error *why)
+{
+    s->code = code == TRL_ENOMEM ? 0 : code;
+    s->why = *why;
+    return code == TRL_ENOMEM ? code : 0;
+}
+
+static int produce_frames(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
+{
+    extraction *x = user;
+    worker *w = &x->workers[worker_index];
+    slot *s = &x->slots[slot_index];
+    int code = read_statics(x, w, utterance_of(x, item), &s->seconds, err);
+    if (code == 0)
+        code = trl_extractor_finish(w->extractor, &w->statics, NULL, &s->frames, err);
+    return settle(s, code, err);
+}
+
+static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, trl_error *err)
+{
+    if (!x->options.skip_bad)
+        return trl__fail(err, s->code, "utterance %s: %s", u->id, s->why.text);
+    x->summary.skipped++;
+    trl_finding_kind kind = s->code == TRL_EINVAL ? TRL_FINDING_EMPTY_SOUND : TRL_FINDING_UNREADABLE;
+    return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);
+}
+
+static int consume_frames(void *user, size_t item, size_t slot_index, trl_error *err)
+{
+    extraction *x = user;
+    slot *s = &x->slots[slot_index];
+    const trl_utterance *u = utterance_of(x, item);
+    trl_progress_add(x->options.progress, 1);
+    if (s->code < 0)
+        return skip_or_fail(x, u, s, err);
+    x->summary.utterances++;
+    x->summary.frames += s->frames.rows;
+    x->summary.seconds += s->seconds;
+    return x->use(x->user, u, &s->frames, err);
+}
+
+/* ---- two passes, for speaker normalisation ---- */
+
+static int produce_statics(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
+{
+    extraction *x = user;
+    worker *w = &x->workers[worker_index];
+    slot *s = &x->slots[slot_index];
+    int code = read_statics(x, w, utterance_of(x, item), &s->seconds, err);
+    trl_matrix swapped = s->frames; /* the slot keeps the rows, the worker takes the slot's memory */
+    s->frames = w->statics;
+    w->statics = swapped;
+    return settle(s, code, err);
+}
+
+static int consume_statics(void *user, size_t item, size_t slot_index, trl_error *err)
+{
+    extraction *x = user;
+    slot *s = &x->slots[slot_index];
+    const trl_utterance *u = utterance_of(x, item);
+    if (s->code < 0) {
+        trl_progress_add(x->options.progress, 1);
+        return skip_or_fail(x, u, s, err);
+    }
+    trl_cmvn_add(x->speakers[u->speaker_index], &s->frames);
+    x->places[item] = (spooled){x->spool_size, s->frames.rows, s->seconds};
+    size_t values = s->frames.rows * s->frames.cols;
+    if (fwrite(s->frames.data, sizeof(float), values, x->spool) != values)
+        return trl__fail_errno(err, "the temporary file for static coefficients",
+                               "writing failed (TMPDIR chooses its folder)");
+    x->spool_size += values * sizeof(float);
+    return 0;
+}
+
+static int read_spool(const extraction *x, const spooled *place, trl_matrix *statics, trl_error *err)
+{
+    int code = trl_matrix_resize(statics, place->rows, (size_t)trl_frontend_static_dim(x->frontend), err);
+    char *to = (char *)statics->data;
+    size_t size = place->rows * statics->cols * sizeof(float), done = 0;
+    while (code == 0 && done < size) {
+        ssize_t got = pread(fileno(x->spool), to + done, size - done, (off_t)(place->offset + done));
+        if (got <= 0)
+            return trl__fail_errno(err, "the temporary file for static coefficients", "reading failed");
+        done += (size_t)got;
+    }
+    return code;
+}
+
+static int produce_finished(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
+{
+    extraction *x = user;
+    worker *w = &x->workers[worker_index];
+    slot *s = &x->slots[slot_index];
+    const spooled *place = &x->places[item];
+    s->frames.rows = 0;
+    if (place->rows == 0) /* skipped in the first pass */
+        return 0;
+    int code = read_spool(x, place, &w->statics, err);
+    if (code == 0)
+        code = trl_extractor_finish(w->extractor, &w->statics, x->speakers[utterance_of(x, item)->speaker_index],
+                                    &s->frames, err);
+    s->seconds = place->seconds;
+    s->code = 0;
+    return code;
+}
+
+static int consume_finished(void *user, size_t item, size_t slot_index, trl_error *err)
+{
+    extraction *x = user;
+    return x->places[item].rows == 0 ? 0 : consume_frames(user, item, slot_index, err);
+}
+
+static int prepare_speakers(extraction *x, trl_error *err)
+{
+    size_t count = trl_corpus_speakers(x->corpus), dim = (size_t)trl_frontend_static_dim(x->frontend);
+    x->speakers = trl__alloc_zero(count, sizeof *x->speakers);
+    x->places = trl__alloc_zero(x->item_count, sizeof *x->places);
+    if (!x->speakers || !x->places)
+        return trl__fail_memory(err);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = trl_cmvn_create(dim, &x->speakers[i], err);
+    if (code == 0 && !(x->spool = tmpfile()))
+        code = trl__fail_errno(err, "a temporary file for static coefficients",
+                               "can't be made (TMPDIR chooses its folder)");
+    return code;
+}
+
+static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
+{
+    trl__ordered_work work = {.count = x->item_count, .window = x->slot_count, .user = x};
+    if (trl_frontend_get(x->frontend)->cmvn != TRL_CMVN_SPEAKER) {
+        work.produce = produce_frames;
+        work.consume = consume_frames;
+        return trl__ordered_for(pool, &work, err);
+    }
+    int code = prepare_speakers(x, err);
+    work.produce = produce_statics;
+    work.consume = consume_statics;
+    if (code == 0)
+        code = trl__ordered_for(pool, &work, err);
+    if (code == 0 && fflush(x->spool) != 0)
+        code = trl__fail_errno(err, "the temporary file for static coefficients", "writing failed");
+    work.produce = produce_finished;
+    work.consume = consume_finished;
+    return code == 0 ? trl__ordered_for(pool, &work, err) : code;
+}
+
+/* ---- setting up ---- */
+
+static int choose_items(extraction *x, trl_error *err)
+{
+    size_t count = trl_corpus_count(x->corpus);
+    x->items = trl__alloc(count, sizeof *x->items);
+    if (!x->items)
+        return trl__fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const trl_utterance *u = trl_corpus_get(x->corpus, i);
+        if (!u->bad) {
+            x->items[x->item_count++] = i;
+            continue;
+        }
+        if (!x->options.skip_bad)
+            return trl__fail_line(
+                err, TRL_EINVAL, u->source, u->line,
+                "utterance %s can't be used; `trellis corpus check` says why, --skip-bad leaves it out", u->id);
+        x->summary.skipped++;
+        trl_progress_add(x->options.progress, 1);
+    }
+    return 0;
+}
+
+static int make_workers(extraction *x, trl_pool *pool, trl_error *err)
+{
+    x->worker_count = trl_pool_threads(pool);
+    x->slot_count = (size_t)x->worker_count * SLOTS_PER_THREAD;
+    x->workers = trl__alloc_zero((size_t)x->worker_count, sizeof *x->workers);
+    x->slots = trl__alloc_zero(x->slot_count, sizeof *x->slots);
+    if (!x->workers || !x->slots)
+        return trl__fail_memory(err);
+    int code = 0;
+    for (int i = 0; code == 0 && i < x->worker_count; i++)
+        code = trl_extractor_create(x->frontend, &x->workers[i].extractor, err);
+    return code;
+}
+
+static void clean_up(extraction *x)
+{
+    for (int i = 0; x->workers && i < x->worker_count; i++) {
+        trl_extractor_destroy(x->workers[i].extractor);
+        trl_matrix_free(&x->workers[i].statics);
+    }
+    for (size_t i = 0; x->slots && i < x->slot_count; i++)
+        trl_matrix_free(&x->slots[i].frames);
+    for (size_t i = 0; x->speakers && i < trl_corpus_speakers(x->corpus); i++)
+        trl_cmvn_destroy(x->speakers[i]);
+    if (x->spool)
+        fclose(x->spool);
+    trl__free(x->workers);
+    trl__free(x->slots);
+    trl__free(x->speakers);
+    trl__free(x->places);
+    trl__free(x->items);
+}
+
+int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, const trl_extract_options *options,
+                       trl_pool *pool, trl_findings *skipped, trl_extract_fn use, void *user,
+                       trl_extract_summary *summary, trl_error *err)
+{
+    extraction x = {.corpus = corpus, .frontend = frontend, .skipped = skipped, .use = use, .user = user};
+    x.options = options ? *options : trl_extract_defaults();
+    int code = choose_items(&x, err);
+    if (code == 0)
+        code = make_workers(&x, pool, err);
+    if (code == 0)
+        code = run_passes(&x, pool, err);
+    if (summary)
+        *summary = x.summary;
+    clean_up(&x);
+    return code;
+}
