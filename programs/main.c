@@ -5,9 +5,11 @@
 #include <string.h>
 #include <trellis/log.h>
 
-extern const cli_command cmd_help, cmd_version;
+extern const cli_command cmd_features_copy, cmd_features_show, cmd_help, cmd_version;
 
 const cli_command *const cli_commands[] = {
+    &cmd_features_copy,
+    &cmd_features_show,
     &cmd_help,
     &cmd_version,
     NULL,
