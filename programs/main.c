@@ -6,9 +6,11 @@
 #include <trellis/log.h>
 #include <unistd.h>
 
-extern const cli_command cmd_help, cmd_version;
+extern const cli_command cmd_features_copy, cmd_features_show, cmd_help, cmd_version;
 
 const cli_command *const cli_commands[] = {
+    &cmd_features_copy,
+    &cmd_features_show,
     &cmd_help,
     &cmd_version,
     NULL,

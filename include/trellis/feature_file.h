@@ -9,8 +9,8 @@
  *     feats.trf  packed:feats.trf       our packed file: memory-mapped, checksummed, random access
  *     feats.ark  ark:feats.ark          Kaldi archive, binary (ark,t: text when writing; reading recognises both)
  *     feats.scp  scp:feats.scp          Kaldi script: lines `id file:offset`; commands are refused, never run
- *                ark,scp:a.ark,a.scp    both, for writing
- *     x.htk|.mfc|.plp|.fea htk:PLACE    HTK parameter file; a folder for writing many
+ *                ark,scp:a.ark,a.scp    both, for writing (ark,t,scp: with the archive as text)
+ *     x.htk|.mfc|.plp|.fea htk:PLACE    HTK parameter file, or a folder of them; the id is the file's name
  *     x.npy      npy:DIR                NumPy, writing only: one float32 file per utterance
  *     -                                 standard input or output (ark only)
  *
@@ -34,7 +34,8 @@ TRL_API int trl_feature_reader_open(const char *place, trl_feature_reader **out,
 TRL_API void trl_feature_reader_close(trl_feature_reader *reader);
 
 /* The next utterance: 1 with *id (until the next call) and the frames, 0 at the end, negative on error. `frames` is
- * resized, or made to borrow the mapped file (packed); trl_matrix_free is right in both cases. */
+ * resized, or made to borrow the mapped file (packed): then they are read-only and last until the reader is closed.
+ * trl_matrix_free is right in both cases. NaN and infinity are refused with TRL_ENUMBER and the place. */
 TRL_API int trl_feature_reader_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err);
 
 /* Random access, packed and scp only (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such utterance.

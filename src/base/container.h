@@ -9,10 +9,12 @@
  *         40   u64 offset of the section table
  *         48   u64 XXH3 of the section table
  *         56   u64 XXH3 of bytes 0 … 55
- *         64   sections, each starting at a multiple of 64, zero bytes between
+ *         64   sections in the order of the table, each at the next multiple of 64, zero bytes between
+ *              the table, at the next multiple of 64; with it the file ends
  *
  * A table entry is 48 bytes: char[16] name, u64 offset, u64 size, u64 XXH3 of the section (0 with flag 1), u32 flags,
  * u32 zero. Flag 1: the section carries checksums of its own and isn't checked on opening (huge, random access).
+ * Numbers are little-endian, and the file is mapped as it is: a big-endian machine refuses it.
  */
 #ifndef TRL_BASE_CONTAINER_H
 #define TRL_BASE_CONTAINER_H
@@ -40,9 +42,14 @@ int trl__container_open(const char *path, const char *kind, uint32_t newest_vers
                         trl_error *err);
 void trl__container_close(trl__container *container);
 
+/* The same from memory (a copy is made); `name` stands for the file in messages. */
+int trl__container_from_memory(const char *name, const void *bytes, size_t size, const char *kind,
+                               uint32_t newest_version, trl__container **out, trl_error *err);
+
 /* The bytes of a section, 64-byte aligned, inside the mapping; TRL_ECORRUPT when it is missing. */
 int trl__container_section(const trl__container *container, const char *name, const void **bytes, uint64_t *size,
                            trl_error *err);
 uint32_t trl__container_version(const trl__container *container);
+const char *trl__container_path(const trl__container *container); /* for messages */
 
 #endif

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -226,10 +227,15 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-int trl__parse_double(const char *text, double *value)
+static void need_c_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_c_locale);
+}
+
+int trl__parse_double(const char *text, double *value)
+{
+    need_c_locale();
     if (*text == '\0' || strchr(" \t\n\r\v\f", *text))
         return -1;
     char *end;
@@ -238,6 +244,19 @@ int trl__parse_double(const char *text, double *value)
         return -1;
     *value = parsed;
     return 0;
+}
+
+void trl__format_float(float value, char *out)
+{
+    need_c_locale();
+    locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(out, 32, "%.*g", digits, (double)value);
+        if (strtof(out, NULL) == value)
+            break;
+    }
+    if (before)
+        uselocale(before);
 }
 
 int trl__parse_int(const char *text, int64_t *value)

@@ -46,4 +46,7 @@ char *trl__next_field(char **cursor);
 int trl__parse_double(const char *text, double *value);
 int trl__parse_int(const char *text, int64_t *value);
 
+/* A float with as many digits as give the same float back, always with a decimal point; `out` holds 32 bytes. */
+void trl__format_float(float value, char *out);
+
 #endif
