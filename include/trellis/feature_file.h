@@ -51,6 +51,9 @@ TRL_API int trl_feature_reader_get(trl_feature_reader *reader, size_t index, con
 TRL_API const char *trl_feature_reader_frontend(const trl_feature_reader *reader);
 TRL_API const char *trl_feature_reader_provenance(const trl_feature_reader *reader);
 
+/* One matrix in a file of its own, as Kaldi writes transforms: binary or text. */
+TRL_API int trl_feature_read_matrix(const char *path, trl_matrix *matrix, trl_error *err);
+
 typedef struct trl_feature_writer_options {
     const char *frontend;   /* description, stored in packed files; NULL: none */
     const char *provenance; /* version, inputs, options that change the result; NULL: none */

@@ -98,6 +98,9 @@ TRL_API int trl_frontend_set(trl_frontend_options *options, const char *key, con
  * the file in messages. A transform is read into memory that trl_matrix_free(&options->transform) frees. */
 TRL_API int trl_frontend_parse(trl_frontend_options *options, const char *text, const char *name, trl_error *err);
 
+/* The same from a file. Returns TRL_ENOENT and TRL_EIO too. */
+TRL_API int trl_frontend_read(trl_frontend_options *options, const char *path, trl_error *err);
+
 /* Returns 0, or TRL_EINVAL saying which member is wrong and what it may be. */
 TRL_API int trl_frontend_check(const trl_frontend_options *options, trl_error *err);
 

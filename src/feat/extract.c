@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/ordered.h"
+#include "base/temporary_file.h"
 
 #include <trellis/audio.h>
 #include <trellis/extract.h>
@@ -187,7 +188,7 @@ static int consume_statics(void *user, size_t item, size_t slot_index, trl_error
     x->places[item] = (spooled){x->spool_size, s->frames.rows, s->seconds};
     size_t values = s->frames.rows * s->frames.cols;
     if (fwrite(s->frames.data, sizeof(float), values, x->spool) != values)
-        return trl__fail_errno(err, "the temporary file for static coefficients",
+        return trl__fail_errno(err, "temporary file of static coefficients",
                                "writing failed (TMPDIR chooses its folder)");
     x->spool_size += values * sizeof(float);
     return 0;
@@ -201,7 +202,7 @@ static int read_spool(const extraction *x, const spooled *place, trl_matrix *sta
     while (code == 0 && done < size) {
         ssize_t got = pread(fileno(x->spool), to + done, size - done, (off_t)(place->offset + done));
         if (got <= 0)
-            return trl__fail_errno(err, "the temporary file for static coefficients", "reading failed");
+            return trl__fail_errno(err, "temporary file of static coefficients", "reading failed");
         done += (size_t)got;
     }
     return code;
@@ -241,10 +242,7 @@ static int prepare_speakers(extraction *x, trl_error *err)
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++)
         code = trl_cmvn_create(dim, &x->speakers[i], err);
-    if (code == 0 && !(x->spool = tmpfile()))
-        code = trl__fail_errno(err, "a temporary file for static coefficients",
-                               "can't be made (TMPDIR chooses its folder)");
-    return code;
+    return code == 0 ? trl__temporary_file(&x->spool, err) : code;
 }
 
 static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
@@ -261,7 +259,7 @@ static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
     if (code == 0)
         code = trl__ordered_for(pool, &work, err);
     if (code == 0 && fflush(x->spool) != 0)
-        code = trl__fail_errno(err, "the temporary file for static coefficients", "writing failed");
+        code = trl__fail_errno(err, "temporary file of static coefficients", "writing failed");
     work.produce = produce_finished;
     work.consume = consume_finished;
     return code == 0 ? trl__ordered_for(pool, &work, err) : code;

@@ -332,21 +332,32 @@ static int parse_line(trl_frontend_options *o, char *line, trl_error *err)
     return trl_frontend_set(o, key, value, err);
 }
 
+static int parse_lines(trl_frontend_options *options, trl__text *lines, const char *name, trl_error *err)
+{
+    char *line;
+    size_t length;
+    int code = 0;
+    trl_error inner;
+    while (code == 0 && trl__text_line(lines, &line, &length))
+        code = parse_line(options, line, &inner);
+    if (code < 0)
+        trl__fail_line(err, code, name, lines->line, "%s", inner.text);
+    trl__text_free(lines);
+    return code;
+}
+
 int trl_frontend_parse(trl_frontend_options *options, const char *text, const char *name, trl_error *err)
 {
     trl__text lines;
-    char *line;
-    size_t length;
     int code = trl__text_from_memory(name, text, strlen(text), &lines, err);
-    if (code < 0)
-        return code;
-    trl_error inner;
-    while (code == 0 && trl__text_line(&lines, &line, &length))
-        code = parse_line(options, line, &inner);
-    if (code < 0)
-        trl__fail_line(err, code, name, lines.line, "%s", inner.text);
-    trl__text_free(&lines);
-    return code;
+    return code == 0 ? parse_lines(options, &lines, name, err) : code;
+}
+
+int trl_frontend_read(trl_frontend_options *options, const char *path, trl_error *err)
+{
+    trl__text lines;
+    int code = trl__text_read(path, &lines, err);
+    return code == 0 ? parse_lines(options, &lines, path, err) : code;
 }
 
 /* A text that grows; `failed` instead of a check per line. */

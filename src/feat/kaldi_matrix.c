@@ -20,6 +20,8 @@
 #include "base/memory.h"
 #include "base/text_file.h"
 
+#include <trellis/feature_file.h>
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -407,4 +409,15 @@ static int write_text(trl_file *file, const trl_matrix *m, trl_error *err)
 int trl__kaldi_matrix_write(trl_file *file, const trl_matrix *matrix, int text, trl_error *err)
 {
     return text ? write_text(file, matrix, err) : write_binary(file, matrix, err);
+}
+
+int trl_feature_read_matrix(const char *path, trl_matrix *matrix, trl_error *err)
+{
+    trl__source source;
+    int code = trl__source_open(path, &source, err);
+    if (code < 0)
+        return code;
+    code = trl__kaldi_matrix_read(&source, matrix, err);
+    trl__source_close(&source);
+    return code;
 }

@@ -1,0 +1,294 @@
+/* trellis features: from a corpus to feature files and pictures. */
+#include "cli.h"
+#include "corpus_input.h"
+#include "plot.h"
+
+#include <string.h>
+#include <trellis/audio.h>
+#include <trellis/extract.h>
+#include <trellis/feature_file.h>
+#include <trellis/version.h>
+
+extern const cli_command cmd_features;
+
+struct values {
+    cli_common common;
+    const char *output, *preset, *config, *transform, *channel, *format, *plot, *utterance;
+    cli_list set;
+    int skip_bad, describe;
+};
+
+/* ---- The front end ---- */
+
+static int apply_settings(const cli_list *settings, trl_frontend_options *o, trl_error *err)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        char key[64];
+        const char *equals = strchr(settings->items[i], '=');
+        if (!equals || (size_t)(equals - settings->items[i]) >= sizeof key)
+            return cli_usage_error(&cmd_features, "--set takes KEY=VALUE, not '%s'", settings->items[i]);
+        snprintf(key, sizeof key, "%.*s", (int)(equals - settings->items[i]), settings->items[i]);
+        if (trl_frontend_set(o, key, equals + 1, err) < 0)
+            return cli_usage_error(&cmd_features, "%s", err->text);
+    }
+    return 0;
+}
+
+/* Preset, then the file, then single settings: the later wins. */
+static int make_frontend(const struct values *v, trl_frontend **frontend)
+{
+    trl_error err;
+    trl_frontend_options o;
+    if (trl_frontend_preset(&o, v->preset ? v->preset : "mfcc", &err) < 0)
+        return cli_usage_error(&cmd_features, "%s", err.text);
+    int code = v->config && trl_frontend_read(&o, v->config, &err) < 0 ? cli_failure(&err) : 0;
+    if (code == 0)
+        code = apply_settings(&v->set, &o, &err);
+    if (code == 0 && v->transform) {
+        trl_matrix_free(&o.transform);
+        code = trl_feature_read_matrix(v->transform, &o.transform, &err) < 0 ? cli_failure(&err) : 0;
+    }
+    if (code == 0 && trl_frontend_create(&o, frontend, &err) < 0)
+        code = cli_usage_error(&cmd_features, "%s", err.text);
+    trl_matrix_free(&o.transform);
+    return code;
+}
+
+/* HTK's code for what the frames are, with qualifiers; USER (9) for what HTK has no name for. */
+static int htk_kind(const trl_frontend_options *o)
+{
+    static const int base[] = {[TRL_MFCC] = 6, [TRL_PLP] = 11, [TRL_FBANK] = 7};
+    if (o->layout != TRL_LAYOUT_HTK || o->splice_left || o->splice_right || o->transform.rows || o->deltas > 3)
+        return 9;
+    int kind = base[o->kind];
+    kind |= o->energy != TRL_ENERGY_NONE ? 0100 : o->kind == TRL_FBANK ? 0 : 020000;
+    kind |= o->deltas > 0 ? 0400 : 0;
+    kind |= o->deltas > 1 ? 01000 : 0;
+    kind |= o->deltas > 2 ? 0100000 : 0;
+    return kind | (o->cmvn != TRL_CMVN_NONE ? 04000 : 0);
+}
+
+/* ---- Extraction ---- */
+
+typedef struct job {
+    const struct values *values;
+    trl_frontend *frontend;
+    trl_findings *findings;
+    trl_corpus *corpus;
+    trl_pool *pool;
+    trl_feature_writer *writer; /* NULL: nothing is written */
+    int channel;
+    const char *drawn; /* the utterance to draw; NULL: none */
+    trl_matrix drawn_frames;
+} job;
+
+static int copy_matrix(const trl_matrix *from, trl_matrix *to, trl_error *err)
+{
+    int code = trl_matrix_resize(to, from->rows, from->cols, err);
+    for (size_t t = 0; code == 0 && t < from->rows; t++)
+        memcpy(trl_matrix_row(to, t), trl_matrix_row(from, t), from->cols * sizeof(float));
+    return code;
+}
+
+static int use_frames(void *user, const trl_utterance *u, const trl_matrix *frames, trl_error *err)
+{
+    job *j = user;
+    int code = 0;
+    if (j->drawn && strcmp(j->drawn, u->id) == 0)
+        code = copy_matrix(frames, &j->drawn_frames, err);
+    return code == 0 && j->writer ? trl_feature_writer_add(j->writer, u->id, frames, err) : code;
+}
+
+static int open_writer(job *j)
+{
+    if (!j->values->output)
+        return 0;
+    char provenance[512];
+    trl_error err;
+    snprintf(provenance, sizeof provenance,
+             "trellis %s\ncommand = features\ncorpus = %s, %zu utterances\nchannel = %s\n", trl_version(),
+             trl_corpus_format_name(j->corpus), trl_corpus_count(j->corpus),
+             j->values->channel ? j->values->channel : "0");
+    const trl_frontend_options *o = trl_frontend_get(j->frontend);
+    trl_feature_writer_options w = trl_feature_writer_defaults();
+    w.frontend = trl_frontend_description(j->frontend);
+    w.provenance = provenance;
+    w.shift_ms = o->shift_ms;
+    w.htk_kind = htk_kind(o);
+    return trl_feature_writer_open(j->values->output, &w, &j->writer, &err) < 0 ? cli_failure(&err) : 0;
+}
+
+static void say_summary(const job *j, const trl_extract_summary *s)
+{
+    cli_say(&j->values->common, "%zu utterances, %zu frames of %d values, %.1f minutes of sound%s%s", s->utterances,
+            s->frames, trl_frontend_dim(j->frontend), s->seconds / 60, j->values->output ? " -> " : "",
+            j->values->output ? j->values->output : "");
+    if (s->skipped == 0)
+        return;
+    fprintf(stderr, "%zu utterance%s skipped:\n", s->skipped, s->skipped == 1 ? "" : "s");
+    corpus_input_report(j->findings, (size_t)-1);
+}
+
+static int extract(job *j)
+{
+    trl_error err;
+    trl_extract_summary summary;
+    trl_extract_options o = trl_extract_defaults();
+    o.channel = j->channel;
+    o.skip_bad = j->values->skip_bad;
+    o.progress = cli_progress(&j->values->common, "features", "utt", trl_corpus_count(j->corpus));
+    int failed =
+        trl_extract_corpus(j->corpus, j->frontend, &o, j->pool, j->findings, use_frames, j, &summary, &err) < 0;
+    trl_progress_destroy(o.progress);
+    if (!failed && j->writer) {
+        failed = trl_feature_writer_commit(j->writer, &err) < 0;
+        j->writer = NULL;
+    }
+    if (failed)
+        return cli_failure(&err);
+    say_summary(j, &summary);
+    return summary.skipped > 0 ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* ---- The picture ---- */
+
+static int choose_drawn(job *j)
+{
+    if (!j->values->plot)
+        return 0;
+    j->drawn = j->values->utterance;
+    for (size_t i = 0; !j->drawn && i < trl_corpus_count(j->corpus); i++)
+        if (!trl_corpus_get(j->corpus, i)->bad)
+            j->drawn = trl_corpus_get(j->corpus, i)->id;
+    if (j->drawn && trl_corpus_find(j->corpus, j->drawn) >= 0)
+        return 0;
+    fprintf(stderr, "trellis: there is no utterance '%s' to draw\n", j->drawn ? j->drawn : "");
+    return EXIT_FAILED;
+}
+
+static int draw(job *j)
+{
+    trl_error err;
+    float *samples;
+    size_t count;
+    const trl_utterance *u = trl_corpus_get(j->corpus, (size_t)trl_corpus_find(j->corpus, j->drawn));
+    if (trl_extract_samples(u, j->frontend, j->channel, &samples, &count, &err) < 0)
+        return cli_failure(&err);
+    const trl_frontend_options *o = trl_frontend_get(j->frontend);
+    char title[400];
+    snprintf(title, sizeof title, "%s%s%s", u->id, u->text ? ":  " : "", u->text ? u->text : "");
+    plot_input input = {title, samples, count, o->rate, &j->drawn_frames, o->shift_ms};
+    int code = plot_utterance(j->values->plot, &input, &err);
+    trl_audio_free(samples);
+    if (code < 0)
+        return cli_failure(&err);
+    cli_say(&j->values->common, "picture of %s -> %s", u->id, j->values->plot);
+    return EXIT_CLEAN;
+}
+
+/* ---- The command ---- */
+
+static int prepare(job *j, const char *path)
+{
+    trl_corpus_options o = trl_corpus_defaults();
+    o.need_text = 0;
+    int code = corpus_channel_parse(&cmd_features, j->values->channel, &j->channel);
+    if (code == 0)
+        code = corpus_format_parse(&cmd_features, j->values->format, &o.format);
+    if (code == 0)
+        code = cli_pool(&j->values->common, &j->pool);
+    if (code == 0)
+        code = corpus_input_read(path, &o, j->values->skip_bad, &j->findings, &j->corpus);
+    if (code == 0)
+        code = choose_drawn(j);
+    return code == 0 ? open_writer(j) : code;
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    job j = {.values = values};
+    int code = make_frontend(j.values, &j.frontend);
+    if (code == 0 && j.values->describe) {
+        fputs(trl_frontend_description(j.frontend), stdout);
+    } else if (code == 0 && (count == 0 || (!j.values->output && !j.values->plot))) {
+        code = cli_usage_error(&cmd_features,
+                               "name a corpus, and with -o where the features go, or with --plot a picture");
+    } else if (code == 0) {
+        code = prepare(&j, arguments[0]);
+        if (code == 0)
+            code = extract(&j);
+        if (j.drawn && (code == EXIT_CLEAN || code == EXIT_FINDINGS)) {
+            int drawn = draw(&j);
+            code = drawn == EXIT_CLEAN ? code : drawn;
+        }
+    }
+    trl_feature_writer_abort(j.writer);
+    trl_matrix_free(&j.drawn_frames);
+    trl_corpus_destroy(j.corpus);
+    trl_findings_destroy(j.findings);
+    trl_pool_destroy(j.pool);
+    trl_frontend_destroy(j.frontend);
+    return code;
+}
+
+/* The keys of the front end, from the library's own table. */
+static const char *keys(void)
+{
+    static char text[8000];
+    size_t used = (size_t)snprintf(text, sizeof text, "Keys of a front end:\n\n");
+    const trl_frontend_field *f;
+    for (size_t i = 0; (f = trl_frontend_field_at(i)) && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %-17s %s%s(%s)\n", f->name, f->help,
+                                 strlen(f->help) + strlen(f->values) > 76 ? "\n                    " : " ", f->values);
+    return text;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct values, output), "PLACE",
+     "where the features go: x.trf (packed, the form training reads), x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, "
+     "htk:DIR, npy:DIR"},
+    {"preset", 'p', CLI_TEXT, offsetof(struct values, preset), "NAME",
+     "mfcc (default), fbank, plp (Kaldi's conventions), htk, plp8k"},
+    {"config", 'c', CLI_TEXT, offsetof(struct values, config), "FILE",
+     "lines KEY = VALUE over the preset; what --describe prints"},
+    {"set", 's', CLI_LIST, offsetof(struct values, set), "KEY=VALUE", "one key over preset and file; may be repeated"},
+    {"transform", 0, CLI_TEXT, offsetof(struct values, transform), "FILE",
+     "a matrix in Kaldi's form, applied to the spliced frames; one column more than they have values: an offset"},
+    {"describe", 0, CLI_FLAG, offsetof(struct values, describe), NULL,
+     "print the front end's whole description and stop"},
+    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
+     "channel of stereo sound, from 0 (default), or mix"},
+    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
+     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
+    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
+     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    {"plot", 0, CLI_TEXT, offsetof(struct values, plot), "FILE",
+     "draw waveform, spectrogram and coefficients of an utterance: .png, .svg, .pdf (gnuplot)"},
+    {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "which one to draw; default: the first"},
+    {0}};
+
+const cli_command cmd_features = {
+    .name = "features",
+    .synopsis = "CORPUS -o PLACE [--preset NAME] [--set KEY=VALUE …]",
+    .summary = "turns sound into features: MFCC, PLP or log-mel filterbank",
+    .description = "Reads a corpus (a Kaldi data folder, a folder of sound files, a .tsv manifest, or one sound file; "
+                   "- is standard input), computes the "
+                   "features of every utterance with all cores, and writes them in the order of the corpus. The result "
+                   "is the same for every "
+                   "number of threads.\n\n"
+                   "The front end is one plain description: a preset, a file, and single settings, each over the one "
+                   "before. It is stored in "
+                   "packed files and later in models. --describe prints it.\n\n"
+                   "The way of a frame: window, spectrum, mel filterbank, cepstra; then CMVN, deltas, splicing, and "
+                   "the transform.",
+    .options = options,
+    .more = keys,
+    .examples = "trellis features data/train -o train.trf --set deltas=2 --set cmvn=speaker\n"
+                "trellis features data/train -o ark,scp:train.ark,train.scp --preset fbank --set mel_bins=40\n"
+                "trellis features hello.wav -o ark,t:-\n"
+                "trellis features data/train --plot first.png\n"
+                "trellis features --preset plp8k --describe",
+    .most = 1,
+    .values_size = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,63 @@
+#include "corpus_input.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trellis/audio.h>
+
+int corpus_format_parse(const cli_command *command, const char *name, trl_corpus_format *format)
+{
+    static const char *const names[] = {"auto", "kaldi", "folder", "manifest", "sound"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name ? name : "auto", names[i]) == 0) {
+            *format = (trl_corpus_format)i;
+            return 0;
+        }
+    return cli_usage_error(command, "--format is auto, kaldi, folder, manifest or sound, not '%s'", name);
+}
+
+int corpus_channel_parse(const cli_command *command, const char *name, int *channel)
+{
+    char *end;
+    long number = name ? strtol(name, &end, 10) : 0;
+    if (name && strcmp(name, "mix") == 0)
+        *channel = TRL_CHANNEL_MIX;
+    else if (name && (end == name || *end || number < 0 || number > 1023))
+        return cli_usage_error(command, "--channel is a number from 0 up, or mix, not '%s'", name);
+    else
+        *channel = (int)number;
+    return 0;
+}
+
+size_t corpus_input_report(const trl_findings *findings, size_t most)
+{
+    size_t fatal = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
+        if (!trl_finding_is_fatal(f->kind) || fatal++ >= most)
+            continue;
+        fprintf(stderr, "%s", f->file);
+        if (f->line > 0)
+            fprintf(stderr, ":%" PRId64, f->line);
+        fprintf(stderr, ": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
+    }
+    if (fatal > most)
+        fprintf(stderr, "and %zu more\n", fatal - most);
+    return fatal;
+}
+
+int corpus_input_read(const char *path, const trl_corpus_options *options, int skip_bad, trl_findings **findings,
+                      trl_corpus **corpus)
+{
+    trl_error err;
+    *corpus = NULL;
+    if (trl_findings_create(findings, &err) < 0 || trl_corpus_read(path, options, *findings, corpus, &err) < 0)
+        return cli_failure(&err);
+    if (skip_bad || corpus_input_report(*findings, 10) == 0)
+        return 0;
+    fprintf(stderr,
+            "trellis: %s has entries that can't be used. `trellis corpus check` explains them; --skip-bad leaves them "
+            "out.\n",
+            path);
+    return EXIT_FAILED;
+}

@@ -1,0 +1,230 @@
+/* Draws with gnuplot: the commands and the data go down a pipe, the picture comes out under a temporary name and is
+ * renamed when gnuplot has succeeded. */
+#include "plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAVE_POINTS 1500  /* columns of the waveform */
+#define PICTURE_BINS 80   /* rows of the spectrogram */
+#define RANGE_NEPERS 13.8 /* of log power shown below the loudest point: 60 dB */
+
+extern char **environ;
+
+static int fail(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
+
+static int fail(trl_error *err, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err->code = code;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+static const char *terminal_for(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot && strcmp(dot, ".png") == 0)
+        return "pngcairo size 1200,900 font 'Sans,11'";
+    if (dot && strcmp(dot, ".svg") == 0)
+        return "svg size 1200,900 font 'Sans,11' background rgb 'white'";
+    if (dot && strcmp(dot, ".pdf") == 0)
+        return "pdfcairo size 24cm,18cm font 'Sans,10'";
+    return NULL;
+}
+
+/* Text inside gnuplot's double quotes. */
+static void write_quoted(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', to);
+        if ((unsigned char)*text >= ' ')
+            fputc(*text, to);
+    }
+    fputc('"', to);
+}
+
+/* Least and greatest sample per column: what the eye sees of a waveform. */
+static void write_waveform(FILE *to, const plot_input *in)
+{
+    fputs("$wave << END\n", to);
+    size_t columns = in->count < WAVE_POINTS ? in->count : WAVE_POINTS;
+    for (size_t c = 0; c < columns; c++) {
+        size_t from = c * in->count / columns, end = (c + 1) * in->count / columns;
+        float least = in->samples[from], most = least;
+        for (size_t i = from; i < end; i++) {
+            least = fminf(least, in->samples[i]);
+            most = fmaxf(most, in->samples[i]);
+        }
+        fprintf(to, "%.5f %.5f %.5f\n", (double)from / in->rate, (double)least, (double)most);
+    }
+    fputs("END\n", to);
+}
+
+static void write_matrix(FILE *to, const char *name, const trl_matrix *m)
+{
+    fprintf(to, "$%s << END\n", name);
+    for (size_t c = 0; c < m->cols; c++) {
+        for (size_t t = 0; t < m->rows; t++)
+            fprintf(to, "%.4g ", (double)trl_matrix_row(m, t)[c]);
+        fputc('\n', to);
+    }
+    fputs("END\n", to);
+}
+
+static int mel_spectrogram(const plot_input *in, trl_matrix *out, trl_error *err)
+{
+    trl_frontend_options o;
+    trl_frontend *frontend = NULL;
+    trl_extractor *extractor = NULL;
+    int code = trl_frontend_preset(&o, "fbank", err);
+    o.rate = in->rate;
+    o.shift_ms = in->shift_ms;
+    o.mel_bins = PICTURE_BINS;
+    o.low_hz = 0;
+    o.fft_length = 16;
+    while (o.fft_length < in->rate / 8) /* 8 Hz apart: every filter, down to the narrowest, covers a point */
+        o.fft_length *= 2;
+    if (code == 0)
+        code = trl_frontend_create(&o, &frontend, err);
+    if (code == 0)
+        code = trl_extractor_create(frontend, &extractor, err);
+    if (code == 0)
+        code = trl_extractor_run(extractor, in->samples, in->count, NULL, out, err);
+    trl_extractor_destroy(extractor);
+    trl_frontend_destroy(frontend);
+    return code;
+}
+
+static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, const trl_matrix *frames)
+{
+    double seconds = (double)in->count / in->rate, step = in->shift_ms / 1000, most = 0, top = in->rate / 2;
+    for (size_t t = 0; t < mel->rows; t++)
+        for (size_t c = 0; c < mel->cols; c++)
+            most = fmax(most, (double)trl_matrix_row(mel, t)[c]);
+    fprintf(to, "set lmargin 9\nset rmargin 3\nset xrange [0:%g]\nunset key\nunset colorbox\nset style fill solid\n",
+            seconds);
+    fputs("set multiplot layout 3,1 title ", to);
+    write_quoted(to, in->title);
+    fputs(" noenhanced\nset ylabel 'amplitude'\nset yrange [-1:1]\nset format x ''\n"
+          "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a'\n",
+          to);
+    fprintf(to,
+            "set ylabel 'Hz'\nset yrange [-0.5:%g]\nset cbrange [%g:%g]\nset palette defined (0 'white', 1 '#6090c0', "
+            "2 '#102040')\n",
+            PICTURE_BINS - 0.5, most - RANGE_NEPERS, most);
+    fputs("set ytics (", to);
+    for (double hz = 250; hz <= top; hz *= 2) /* where the frequency lies among the bins */
+        fprintf(to, "%s'%g' %g", hz > 250 ? ", " : "", hz,
+                log(1 + hz / 700) / log(1 + top / 700) * (PICTURE_BINS + 1) - 1);
+    fprintf(to, ")\nplot $mel matrix using (($1 + 0.5) * %g):2:3 with image\n", step);
+    fprintf(to,
+            "set ylabel 'coefficient'\nset ytics autofreq\nset yrange [%g:-0.5]\nset cbrange [-3:3]\nset format x "
+            "'%%g'\nset xlabel 'seconds'\n"
+            "set palette defined (-3 '#204080', 0 'white', 3 '#a03020')\n"
+            "plot $frames matrix using (($1 + 0.5) * %g):2:3 with image\nunset multiplot\n",
+            (double)frames->cols - 0.5, step);
+}
+
+/* Each coefficient to mean 0 and variance 1, so that one scale of colours serves all. */
+static int standardised(const trl_matrix *frames, trl_matrix *out, trl_error *err)
+{
+    int code = trl_matrix_resize(out, frames->rows, frames->cols, err);
+    for (size_t c = 0; code == 0 && c < frames->cols; c++) {
+        double sum = 0, square = 0, n = (double)frames->rows;
+        for (size_t t = 0; t < frames->rows; t++) {
+            double x = (double)trl_matrix_row(frames, t)[c];
+            sum += x;
+            square += x * x;
+        }
+        double mean = sum / n, spread = sqrt(fmax(square / n - mean * mean, 1e-12));
+        for (size_t t = 0; t < frames->rows; t++)
+            trl_matrix_row(out, t)[c] = (float)(((double)trl_matrix_row(frames, t)[c] - mean) / spread);
+    }
+    return code;
+}
+
+static int start_gnuplot(int input, pid_t *child, trl_error *err)
+{
+    char *arguments[] = {"gnuplot", "-", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    int code = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return code == 0
+               ? 0
+               : fail(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
+}
+
+/* The script goes to a temporary file first, so that a gnuplot that stops early can't leave us writing into a closed
+ * pipe. */
+static int run_gnuplot(FILE *script, trl_error *err)
+{
+    pid_t child;
+    int status;
+    if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0)
+        return fail(err, TRL_EIO, "writing the plot's script failed: %s", strerror(errno));
+    int code = start_gnuplot(fileno(script), &child, err);
+    if (code < 0)
+        return code;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0
+               ? 0
+               : fail(err, TRL_EIO, "gnuplot failed; its message stands above");
+}
+
+static int draw(const char *path, const char *terminal, const plot_input *in, const trl_matrix *mel,
+                const trl_matrix *frames, trl_error *err)
+{
+    char temporary[4096];
+    FILE *script = tmpfile();
+    if (!script)
+        return fail(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
+    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    fprintf(script, "set terminal %s\nset output ", terminal);
+    write_quoted(script, temporary);
+    fputc('\n', script);
+    write_waveform(script, in);
+    write_matrix(script, "mel", mel);
+    write_matrix(script, "frames", frames);
+    write_panels(script, in, mel, frames);
+    int code = run_gnuplot(script, err);
+    fclose(script);
+    if (code == 0 && rename(temporary, path) != 0)
+        code = fail(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
+    if (code < 0)
+        remove(temporary);
+    return code;
+}
+
+int plot_utterance(const char *path, const plot_input *input, trl_error *err)
+{
+    const char *terminal = terminal_for(path);
+    trl_matrix mel = {0}, frames = {0};
+    if (!terminal)
+        return fail(err, TRL_EUNSUPPORTED, "%s: a picture's name ends in .png, .svg or .pdf", path);
+    if (input->frames->rows == 0)
+        return fail(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
+    int code = mel_spectrogram(input, &mel, err);
+    if (code == 0)
+        code = standardised(input->frames, &frames, err);
+    if (code == 0)
+        code = draw(path, terminal, input, &mel, &frames, err);
+    trl_matrix_free(&mel);
+    trl_matrix_free(&frames);
+    return code;
+}

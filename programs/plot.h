@@ -1,0 +1,21 @@
+/* A picture of an utterance: waveform, mel spectrogram, coefficients; drawn by gnuplot. */
+#ifndef TRELLIS_PLOT_H
+#define TRELLIS_PLOT_H
+
+#include <stddef.h>
+#include <trellis/frontend.h>
+
+typedef struct plot_input {
+    const char *title; /* the utterance's id and words */
+    const float *samples;
+    size_t count;
+    double rate;
+    const trl_matrix *frames;
+    double shift_ms;
+} plot_input;
+
+/* Writes PNG, SVG or PDF by the path's ending, through a temporary name. Returns 0, TRL_EUNSUPPORTED (other ending),
+ * TRL_ENOENT (no gnuplot), TRL_EIO. */
+int plot_utterance(const char *path, const plot_input *input, trl_error *err);
+
+#endif
