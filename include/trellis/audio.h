@@ -25,10 +25,14 @@ TRL_BEGIN_DECLS
 typedef struct trl_audio trl_audio;
 
 typedef struct trl_audio_options {
-    double rate;       /* Hz; 0: as in the file */
+    double rate;       /* whole Hz; 0: as in the file */
     int channel;       /* 0-based, or TRL_CHANNEL_MIX; default 0 */
-    double start, end; /* seconds in the file; end < 0: to the end */
+    double start, end; /* seconds in the file; end < 0: to the end; an end up to 0.5 s after the file's is cut back */
 } trl_audio_options;
+
+/* With another rate, n samples become round(n · rate / file rate), sample k keeps the time k / rate (no delay), and a
+ * part is what would be cut out of the whole file converted. Seeking is exact to the sample and the bit except in Opus
+ * and MP3, whose decoders carry a little of the past along (differences below the coding noise). */
 
 typedef struct trl_audio_info {
     double rate; /* of the file, Hz */
@@ -42,7 +46,7 @@ TRL_API trl_audio_options trl_audio_defaults(void);
 
 /* Opens a file. info (of the file, not of the part) and options may be NULL.
  * Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (not a sound file), TRL_ECORRUPT, TRL_EUNSUPPORTED (e.g. shorten in
- * SPHERE), TRL_EINVAL (no such channel, start after the end), TRL_ENOMEM. */
+ * SPHERE), TRL_EINVAL (no such channel, start or end after the file's end), TRL_ELIMIT (endless pipe), TRL_ENOMEM. */
 TRL_API int trl_audio_open(const char *path, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
                            trl_error *err);
 TRL_API void trl_audio_close(trl_audio *audio);
@@ -51,7 +55,7 @@ TRL_API void trl_audio_close(trl_audio *audio);
  * divided. Returns 0, TRL_EIO, TRL_ECORRUPT (the file ends before its header says), TRL_ENUMBER. */
 TRL_API int trl_audio_read(trl_audio *audio, float *samples, size_t capacity, size_t *got, trl_error *err);
 
-/* The whole part at once; *samples is freed by trl_audio_free. Same results. */
+/* The whole part at once; *samples is freed by trl_audio_free. Same results; TRL_ELIMIT above 2^31 samples. */
 TRL_API int trl_audio_read_file(const char *path, const trl_audio_options *options, trl_audio_info *info,
                                 float **samples, size_t *count, trl_error *err);
 TRL_API void trl_audio_free(float *samples);

@@ -1,0 +1,14 @@
+/* What libsndfile does not tell: what a file that it refuses is, and whether the file is as long as its header says. */
+#ifndef TRL_AUDIO_SOUND_HEADER_H
+#define TRL_AUDIO_SOUND_HEADER_H
+
+#include "audio/sound_source.h"
+
+/* Before libsndfile opens the source: fails with TRL_ECORRUPT where bytes are missing at the end, TRL_EFORMAT for an
+ * empty file, TRL_EUNSUPPORTED for packed SPHERE. A sound length of 0 that only says "written to a pipe" is patched. */
+int trl__sound_header_check(trl__source *source, trl_error *err);
+
+/* After libsndfile has refused the source: says why, as far as the bytes show. Always fails. */
+int trl__sound_header_explain(trl__source *source, trl_error *err);
+
+#endif

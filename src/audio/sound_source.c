@@ -1,0 +1,161 @@
+#include "audio/sound_source.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW ((size_t)64 << 10)   /* bytes; two reads for three seconds of 16-bit speech at 16 kHz */
+#define PIPE_MOST ((size_t)4 << 30) /* bytes that are taken into memory */
+
+/* Everything from fd into memory. */
+static int swallow(trl__source *source, int fd, trl_error *err)
+{
+    size_t size = 0, capacity = 0;
+    for (;;) {
+        if (TRL_GROW(source->owned, capacity, size + WINDOW))
+            return trl__fail_memory(err);
+        ssize_t n = read(fd, source->owned + size, capacity - size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return trl__fail_errno(err, source->name, "reading");
+        if (n == 0)
+            break;
+        size += (size_t)n;
+        if (size > PIPE_MOST)
+            return trl__fail(err, TRL_ELIMIT, "%s: more than %zu bytes and no end; save it as a file", source->name,
+                             PIPE_MOST);
+    }
+    source->window = source->owned;
+    source->window_size = size;
+    source->size = size;
+    return 0;
+}
+
+static int open_fd(trl__source *source, int fd, trl_error *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return trl__fail_errno(err, source->name, "reading");
+    if (S_ISDIR(status.st_mode))
+        return trl__fail(err, TRL_EIO, "%s: is a folder, not a sound file", source->name);
+    if (!S_ISREG(status.st_mode) || fd == STDIN_FILENO)
+        return swallow(source, fd, err);
+    source->size = (uint64_t)status.st_size;
+    source->owned = trl__alloc(WINDOW, 1);
+    if (!source->owned)
+        return trl__fail_memory(err);
+    source->window = source->owned;
+    source->fd = fd;
+    return 0;
+}
+
+int trl__source_open(const char *path, trl__source *out, trl_error *err)
+{
+    int standard_input = strcmp(path, "-") == 0;
+    *out = (trl__source){.fd = -1, .name = trl__strdup(standard_input ? "standard input" : path)};
+    if (!out->name)
+        return trl__fail_memory(err);
+    int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int rc = fd < 0 ? trl__fail_errno(err, path, "opening") : open_fd(out, fd, err);
+    if (fd >= 0 && !standard_input && out->fd < 0)
+        close(fd);
+    if (rc < 0)
+        trl__source_close(out);
+    return rc;
+}
+
+int trl__source_from_memory(const char *name, const void *bytes, size_t size, trl__source *out, trl_error *err)
+{
+    *out = (trl__source){.fd = -1, .window = bytes, .window_size = size, .size = size, .name = trl__strdup(name)};
+    return out->name ? 0 : trl__fail_memory(err);
+}
+
+void trl__source_close(trl__source *source)
+{
+    if (source->fd >= 0)
+        close(source->fd);
+    trl__free(source->owned);
+    trl__free(source->name);
+    *source = (trl__source){.fd = -1};
+}
+
+/* Moves the window to where offset is its first byte. Returns 0 when there is nothing to read. */
+static int move_window(trl__source *source, uint64_t offset)
+{
+    if (source->fd < 0)
+        return 0;
+    ssize_t n;
+    do
+        n = pread(source->fd, source->owned, WINDOW, (off_t)offset);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        source->io_error = errno;
+    source->window_start = offset;
+    source->window_size = n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
+size_t trl__source_get(trl__source *source, uint64_t offset, void *bytes, size_t n)
+{
+    uint8_t *to = bytes;
+    size_t done = 0;
+    while (done < n && offset + done < source->size) {
+        uint64_t at = offset + done;
+        if (at < source->window_start || at - source->window_start >= source->window_size)
+            if (!move_window(source, at))
+                break;
+        size_t skip = (size_t)(at - source->window_start);
+        size_t part = source->window_size - skip < n - done ? source->window_size - skip : n - done;
+        memcpy(to + done, source->window + skip, part);
+        done += part;
+    }
+    for (size_t i = 0; i < source->patch_size; i++)
+        if (source->patch_at + i >= offset && source->patch_at + i < offset + done)
+            to[source->patch_at + i - offset] = source->patch[i];
+    return done;
+}
+
+static sf_count_t io_length(void *user)
+{
+    return (sf_count_t)((trl__source *)user)->size;
+}
+
+static sf_count_t io_seek(sf_count_t offset, int whence, void *user)
+{
+    trl__source *source = user;
+    sf_count_t base = whence == SEEK_SET ? 0 : (sf_count_t)(whence == SEEK_CUR ? source->position : source->size);
+    sf_count_t target;
+    if (__builtin_add_overflow(base, offset, &target) || target < 0)
+        return -1;
+    source->position = (uint64_t)target;
+    return target;
+}
+
+static sf_count_t io_read(void *bytes, sf_count_t count, void *user)
+{
+    trl__source *source = user;
+    size_t n = count > 0 ? trl__source_get(source, source->position, bytes, (size_t)count) : 0;
+    source->position += n;
+    source->starved = n ? 0 : source->starved + 1;
+    return (sf_count_t)n;
+}
+
+static sf_count_t io_write(const void *bytes, sf_count_t count, void *user)
+{
+    (void)bytes, (void)count, (void)user;
+    return 0;
+}
+
+static sf_count_t io_tell(void *user)
+{
+    return (sf_count_t)((trl__source *)user)->position;
+}
+
+SF_VIRTUAL_IO trl__source_io = {
+    .get_filelen = io_length, .seek = io_seek, .read = io_read, .write = io_write, .tell = io_tell};
