@@ -5,9 +5,10 @@
 #include <string.h>
 #include <trellis/log.h>
 
-extern const cli_command cmd_help, cmd_version;
+extern const cli_command cmd_corpus_check, cmd_help, cmd_version;
 
 const cli_command *const cli_commands[] = {
+    &cmd_corpus_check,
     &cmd_help,
     &cmd_version,
     NULL,

@@ -30,7 +30,7 @@ TRL_BEGIN_DECLS
     X(TRL_FINDING_NO_ACCESS, "unreadable-file", 1, "check that the file or folder is whole and that you may read it") \
     X(TRL_FINDING_EMPTY_SOUND, "empty-sound", 1, "replace or remove the recording")                                   \
     X(TRL_FINDING_EMPTY_TRANSCRIPT, "empty-transcript", 1, "transcribe the recording or remove it")                   \
-    X(TRL_FINDING_SEGMENT, "bad-segment", 1, "correct the segment's start and end")                                   \
+    X(TRL_FINDING_SEGMENT, "bad-segment", 1, "correct the segment's start, end or channel")                           \
     X(TRL_FINDING_RATE, "odd-rate", 0, "it will be resampled; below the model's rate, high frequencies are missing")  \
     X(TRL_FINDING_STEREO, "stereo", 0, "choose a channel with --channel, or mix with --channel mix")                  \
     X(TRL_FINDING_CLIPPING, "clipping", 0, "record again with less gain if you can")                                  \

@@ -84,7 +84,7 @@ static char *find_sound(reader *r, const char *name, int *found)
 static int locate(reader *r, recording *rec, const char *id, const char *entry, trl_error *err)
 {
     trl_findings *findings = r->corpus->findings;
-    int found;
+    int found = 0;
     rec->path = trl__is_pipe(entry) ? trl__arena_copy(&r->arena, entry, strlen(entry)) : find_sound(r, entry, &found);
     if (!rec->path)
         return trl__fail_memory(err);

@@ -5,6 +5,7 @@
  * that loops end and the names do not depend on the order of a folder's entries. The list is sorted by path without
  * extension, which brings a sound and its transcripts together; each such group is then read.
  */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
 #include "corpus/textgrid.h"
