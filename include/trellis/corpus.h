@@ -7,13 +7,22 @@
  *         puts(trl_corpus_get(corpus, i)->text);
  *
  * Four forms are read:
- *   kaldi     a folder with wav.scp, and text, utt2spk, segments where they exist. Relative paths are looked for in the
- * folder, then in its parent, then in the working directory. Entries that are shell pipes are refused, never run.
- *   folder    sound files with .lab, .txt or .TextGrid beside them, one sub-folder per speaker. In a
- *             TextGrid every interval tier is a speaker and every interval with text an utterance.
- *   manifest  a .tsv file whose first line names its columns: path (or audio, file, wav), and optionally id, text (or
- *             transcript, sentence), speaker (or client_id), start, end (seconds), channel.
- *   sound     a single sound file: one utterance.
+ *   kaldi     a folder with wav.scp, and text, utt2spk, segments where they exist. Relative paths are looked for in
+ *             the folder, then in its parent, then in the working directory. Entries that are shell pipes are
+ *             refused, never run. Without utt2spk every utterance is its own speaker.
+ *   folder    sound files with .lab, .txt or .TextGrid beside them, one sub-folder per speaker, at any depth: the
+ *             folder that holds the file names the speaker, the corpus folder itself for files directly in it. An
+ *             id is the file's base name; where several files share it, their path below the corpus folder
+ *             (anna/001.wav: anna-001). In a TextGrid every interval tier is a speaker and every interval with text
+ *             an utterance NAME-TIER-START-END (ms, eight digits); a single tier in a sub-folder belongs to that
+ *             folder's speaker. Names that start with a dot are passed over.
+ *   manifest  a .tsv file whose first line names its columns: path (or audio, file, wav), and optionally id, text
+ *             (or transcript, sentence), speaker (or client_id), start, end (seconds), channel. Paths are relative
+ *             to the manifest's folder, or to `clips` in it. Without an id column the id is the path without its
+ *             extension, slashes as dashes, then -START-END (ms) for a part of a file. Without a speaker the id is
+ *             the speaker.
+ *   sound     a single sound file ("-": standard input): one utterance, or what the transcript beside it says.
+ * Blanks in ids and speakers become underscores.
  *
  * Indices: utterances and speakers count from 0. Utterances are sorted by id (bytes), so that the order of a corpus
  * does not depend on the file system; speakers are numbered in order of first appearance.
@@ -52,13 +61,16 @@ typedef struct trl_utterance {
     const char *path; /* the sound file */
     const char *text; /* the transcript, words separated by single blanks; NULL when there is none */
     int32_t speaker_index;
-    int32_t channel;    /* 0-based; -1: not said, the reader's choice */
-    double start, end;  /* seconds; start = 0 and end = -1 for a whole file */
-    const char *source; /* the file that names this utterance, for messages */
-    int64_t line;       /* and the line in it, 1-based; 0: none */
-    int bad;            /* 1 once a fatal finding names it: skip it */
+    int32_t channel;         /* 0-based; -1: not said, the reader's choice */
+    double start, end;       /* seconds; start = 0 and end = -1 for a whole file */
+    const char *source;      /* the file that names this utterance, for messages */
+    int64_t line;            /* and the line in it, 1-based; 0: none */
+    const char *text_source; /* the same for the transcript; NULL when there is none */
+    int64_t text_line;
+    int bad; /* 1 once a fatal finding names it: skip it */
 } trl_utterance;
 
+/* The format is recognised, a transcript is needed. */
 TRL_API trl_corpus_options trl_corpus_defaults(void);
 
 /* Reads the corpus. Problems become findings (required, not NULL), and utterances with a fatal one stay in the corpus,
@@ -94,7 +106,8 @@ typedef struct trl_check_summary {
 
 TRL_API trl_check_options trl_check_defaults(void);
 
-/* Reads every sound once and adds findings in corpus order, the same for every number of threads. lexicon, options,
+/* Reads every sound once, block by block, and adds findings in corpus order, the same for every number of threads; last
+ * come the words that are not in the lexicon, one finding each, at the first place where it occurs. lexicon, options,
  * pool and summary may be NULL. Marks utterances bad. Returns 0, TRL_ENOMEM, TRL_EIO. */
 TRL_API int trl_corpus_check(trl_corpus *corpus, const trl_lexicon *lexicon, const trl_check_options *options,
                              trl_pool *pool, trl_check_summary *summary, trl_findings *findings, trl_error *err);

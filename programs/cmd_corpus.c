@@ -1,0 +1,322 @@
+/* trellis corpus check: everything that is wrong with a corpus, in one run. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trellis/corpus.h>
+#include <trellis/file.h>
+
+#define SHOWN_PER_KIND 20
+
+extern const cli_command cmd_corpus_check;
+
+struct values {
+    cli_common common;
+    const char *lexicon, *json, *format;
+    double rate, clipped, phone, characters;
+    int all, text_optional;
+};
+
+typedef struct report {
+    const char *corpus_path;
+    trl_lexicon *lexicon;
+    trl_findings *findings;
+    trl_corpus *corpus;
+    trl_check_summary summary;
+} report;
+
+static int parse_format(const char *name, trl_corpus_format *format)
+{
+    static const char *const names[] = {"auto", "kaldi", "folder", "manifest", "sound"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *format = (trl_corpus_format)i;
+            return 0;
+        }
+    return cli_usage_error(&cmd_corpus_check, "--format is auto, kaldi, folder, manifest or sound, not '%s'", name);
+}
+
+static int check_numbers(const struct values *v)
+{
+    if (v->rate < 0 || v->phone < 0 || v->characters < 0)
+        return cli_usage_error(&cmd_corpus_check, "--rate, --phone-seconds and --characters can't be negative");
+    if (v->clipped < 0 || v->clipped > 100)
+        return cli_usage_error(&cmd_corpus_check, "--clipped is a share in percent, from 0 to 100");
+    return 0;
+}
+
+static trl_check_options check_options(const struct values *v)
+{
+    trl_check_options o = trl_check_defaults();
+    o.rate = v->rate;
+    if (v->clipped > 0)
+        o.clipped_share = v->clipped / 100;
+    if (v->phone > 0)
+        o.seconds_per_phone = v->phone;
+    if (v->characters > 0)
+        o.characters_per_second = v->characters;
+    return o;
+}
+
+/* ---- For people ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const trl_finding *x = *(const trl_finding *const *)a, *y = *(const trl_finding *const *)b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    int order = strcmp(x->file, y->file);
+    if (order == 0)
+        order = (x->line > y->line) - (x->line < y->line);
+    if (order == 0)
+        order = strcmp(x->utterance ? x->utterance : "", y->utterance ? y->utterance : "");
+    return order ? order : strcmp(x->message, y->message);
+}
+
+/* All findings, those of a kind together, sorted by place; the caller frees. */
+static const trl_finding **sorted(const trl_findings *findings)
+{
+    size_t count = trl_findings_count(findings);
+    const trl_finding **list = malloc((count + 1) * sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = trl_findings_get(findings, i);
+    if (list)
+        qsort(list, count, sizeof *list, by_place);
+    return list;
+}
+
+static void print_finding(const trl_finding *f)
+{
+    fputs(f->file, stdout);
+    if (f->line > 0)
+        printf(":%" PRId64, f->line);
+    printf(": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
+}
+
+static void print_kind(const trl_finding *const *list, size_t count, int all)
+{
+    trl_finding_kind kind = list[0]->kind;
+    printf("%s (%s, %zu): %s\n", trl_finding_name(kind), trl_finding_is_fatal(kind) ? "error" : "warning", count,
+           trl_finding_advice(kind));
+    size_t shown = all || count <= SHOWN_PER_KIND ? count : SHOWN_PER_KIND;
+    for (size_t i = 0; i < shown; i++)
+        print_finding(list[i]);
+    if (shown < count)
+        printf("and %zu more; --all shows them\n", count - shown);
+    putchar('\n');
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_summary(const report *r, size_t errors)
+{
+    const trl_check_summary *s = &r->summary;
+    printf("%zu utterance%s (%zu unusable) of %zu speaker%s in %zu recording%s, %.2f h of usable sound at %g Hz\n",
+           s->utterances, plural(s->utterances), s->bad_utterances, s->speakers, plural(s->speakers), s->recordings,
+           plural(s->recordings), s->seconds / 3600, s->rate);
+    printf("%zu word%s, %zu distinct", s->words, plural(s->words), s->distinct_words);
+    if (r->lexicon)
+        printf("; %zu not in the lexicon, %zu time%s in all", s->distinct_unknown_words, s->unknown_words,
+               plural(s->unknown_words));
+    size_t count = trl_findings_count(r->findings);
+    if (count == 0)
+        printf("\nno findings\n");
+    else
+        printf("\n%zu finding%s: %zu error%s, %zu warning%s\n", count, plural(count), errors, plural(errors),
+               count - errors, plural(count - errors));
+}
+
+static int print_report(const report *r, int all)
+{
+    const trl_finding **list = sorted(r->findings);
+    if (!list) {
+        fputs("trellis: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    size_t count = trl_findings_count(r->findings), errors = 0;
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i; next < count && list[next]->kind == list[i]->kind; next++)
+            errors += (size_t)trl_finding_is_fatal(list[next]->kind);
+        print_kind(list + i, next - i, all);
+    }
+    free(list);
+    print_summary(r, errors);
+    return 0;
+}
+
+/* ---- For machines ---- */
+
+static json_t *summary_json(const trl_check_summary *s, int with_lexicon)
+{
+    json_t *json = json_pack("{s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f}", "utterances", (json_int_t)s->utterances,
+                             "bad_utterances", (json_int_t)s->bad_utterances, "speakers", (json_int_t)s->speakers,
+                             "recordings", (json_int_t)s->recordings, "seconds", s->seconds, "words",
+                             (json_int_t)s->words, "distinct_words", (json_int_t)s->distinct_words, "rate", s->rate);
+    if (json && with_lexicon) {
+        json_object_set_new(json, "unknown_words", json_integer((json_int_t)s->unknown_words));
+        json_object_set_new(json, "distinct_unknown_words", json_integer((json_int_t)s->distinct_unknown_words));
+    }
+    return json;
+}
+
+static json_t *findings_json(const trl_findings *findings)
+{
+    json_t *list = json_array();
+    const trl_finding *f;
+    for (size_t i = 0; list && (f = trl_findings_get(findings, i)); i++) {
+        json_t *item =
+            json_pack("{s:s,s:s,s:s,s:I,s:s?,s:s,s:s}", "kind", trl_finding_name(f->kind), "severity",
+                      trl_finding_is_fatal(f->kind) ? "error" : "warning", "file", f->file, "line", (json_int_t)f->line,
+                      "utterance", f->utterance, "message", f->message, "advice", trl_finding_advice(f->kind));
+        if (!item || json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* jansson's output goes straight into the file. */
+typedef struct json_sink {
+    trl_file *file;
+    trl_error *err;
+} json_sink;
+
+static int write_piece(const char *text, size_t size, void *user)
+{
+    json_sink *sink = user;
+    return trl_file_write(sink->file, text, size, sink->err) < 0 ? -1 : 0;
+}
+
+static int write_json(const report *r, const char *path)
+{
+    trl_error err = {TRL_ENOMEM, "out of memory"};
+    json_t *json =
+        json_pack("{s:s,s:s,s:o,s:o}", "corpus", r->corpus_path, "format", trl_corpus_format_name(r->corpus), "summary",
+                  summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
+    json_sink sink = {NULL, &err};
+    int code = json ? trl_file_create(path, &sink.file, &err) : TRL_ENOMEM;
+    if (code == 0 && (json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink)))
+        code = TRL_EIO;
+    if (code == 0)
+        code = trl_file_commit(sink.file, &err);
+    else
+        trl_file_abort(sink.file);
+    json_decref(json);
+    return code < 0 ? cli_failure(&err) : 0;
+}
+
+/* ---- The command ---- */
+
+static int check_sounds(const struct values *v, report *r)
+{
+    trl_pool *pool;
+    int exit_code = cli_pool(&v->common, &pool);
+    if (exit_code)
+        return exit_code;
+    trl_check_options o = check_options(v);
+    o.progress = cli_progress(&v->common, "checking", "utterances", trl_corpus_count(r->corpus));
+    trl_error err;
+    int code = trl_corpus_check(r->corpus, r->lexicon, &o, pool, &r->summary, r->findings, &err);
+    trl_progress_destroy(o.progress);
+    trl_pool_destroy(pool);
+    return code < 0 ? cli_failure(&err) : 0;
+}
+
+static int check(const struct values *v, trl_corpus_format format, report *r)
+{
+    trl_error err;
+    trl_corpus_options o = trl_corpus_defaults();
+    o.format = format;
+    o.need_text = !v->text_optional;
+    if (trl_findings_create(&r->findings, &err) < 0 ||
+        (v->lexicon && trl_lexicon_read(v->lexicon, r->findings, &r->lexicon, &err) < 0) ||
+        trl_corpus_read(r->corpus_path, &o, r->findings, &r->corpus, &err) < 0)
+        return cli_failure(&err);
+    int exit_code = check_sounds(v, r);
+    if (exit_code == 0 && v->json)
+        exit_code = write_json(r, v->json);
+    if (exit_code == 0 && !(v->json && strcmp(v->json, "-") == 0))
+        exit_code = print_report(r, v->all);
+    if (exit_code == 0 && trl_findings_count(r->findings) > 0)
+        exit_code = EXIT_FINDINGS;
+    return exit_code;
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    (void)count;
+    const struct values *v = values;
+    trl_corpus_format format = TRL_CORPUS_AUTO;
+    int exit_code = v->format ? parse_format(v->format, &format) : 0;
+    if (exit_code == 0)
+        exit_code = check_numbers(v);
+    if (exit_code)
+        return exit_code;
+    report r = {.corpus_path = arguments[0]};
+    exit_code = check(v, format, &r);
+    trl_corpus_destroy(r.corpus);
+    trl_lexicon_destroy(r.lexicon);
+    trl_findings_destroy(r.findings);
+    return exit_code;
+}
+
+static const cli_option options[] = {
+    {"lexicon", 'l', CLI_TEXT, offsetof(struct values, lexicon), "FILE",
+     "pronunciations: words that are not in it are reported, and transcripts are measured in phones"},
+    {"json", 0, CLI_TEXT, offsetof(struct values, json), "FILE",
+     "write the findings as JSON; - is standard output, instead of the text"},
+    {"all", 'a', CLI_FLAG, offsetof(struct values, all), NULL, "show every finding, not only the first 20 of a kind"},
+    {"format", 'f', CLI_TEXT, offsetof(struct values, format), "FORM",
+     "auto (the default), kaldi, folder, manifest or sound"},
+    {"rate", 'r', CLI_NUMBER, offsetof(struct values, rate), "HZ",
+     "the sample rate to expect; without it the one that most recordings have"},
+    {"text-optional", 0, CLI_FLAG, offsetof(struct values, text_optional), NULL,
+     "sound without a transcript is no finding"},
+    {"clipped", 0, CLI_NUMBER, offsetof(struct values, clipped), "PERCENT",
+     "report clipping from this share of samples at full scale on; default 0.1"},
+    {"phone-seconds", 0, CLI_NUMBER, offsetof(struct values, phone), "SECONDS",
+     "with a lexicon: a phone takes at least this long; default 0.03"},
+    {"characters", 0, CLI_NUMBER, offsetof(struct values, characters), "N",
+     "without a lexicon: nobody says more characters than this in a second; default 40"},
+    {0}};
+
+const cli_command cmd_corpus_check = {
+    .name = "corpus check",
+    .synopsis = "CORPUS [--lexicon FILE] [--json FILE]",
+    .summary = "finds everything that is wrong with recordings and transcripts",
+    .description =
+        "Reads the whole corpus, every sound included, and reports in one run what is wrong, each with its file and "
+        "line and what to do: sound that is missing, unreadable, empty, silent, clipped, stereo or at another rate "
+        "than "
+        "the rest; transcripts without sound and sound without transcripts; ids used twice; parts outside their sound; "
+        "transcripts too long for their sound; text that is not UTF-8; and with a lexicon, words that are not in "
+        "it.\n\n"
+        "CORPUS is one of\n\n"
+        "  a folder with wav.scp, text, utt2spk, segments (Kaldi). Paths are looked for in\n"
+        "    the folder, its parent and the working directory. Shell pipes are refused.\n"
+        "  a folder of sound files with .lab, .txt or .TextGrid beside them, one\n"
+        "    sub-folder per speaker; a TextGrid's tiers are speakers\n"
+        "  a .tsv manifest; its first line names the columns: path (audio, file, wav),\n"
+        "    id, text (transcript, sentence), speaker (client_id), start, end, channel\n"
+        "  a sound file\n\n"
+        "Findings are grouped by kind, each as file:line: utterance: what is wrong. Errors make an utterance unusable, "
+        "warnings don't.\n\n"
+        "The JSON object has the keys corpus, format, summary (utterances, bad_utterances, speakers, recordings, "
+        "seconds, words, distinct_words, rate, and with a lexicon unknown_words, distinct_unknown_words) and findings: "
+        "a list of objects with kind, severity (error, warning), file, line (0: the whole file), utterance (or null), "
+        "message, advice.",
+    .options = options,
+    .examples = "trellis corpus check data/train --lexicon lexicon.txt\n"
+                "trellis corpus check recordings --rate 16000 --all\n"
+                "trellis corpus check cv/validated.tsv --json findings.json",
+    .least = 1,
+    .most = 1,
+    .values_size = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* Inside the corpus layer: the corpus object while a reader fills it, and each reader's entry.
+ *
+ *     trl__corpus_add(corpus, &utterance, &number, err);        // a second one with the same id becomes a finding
+ *     trl__corpus_set_text(corpus, number, words, file, line, err);
+ *     trl__corpus_finish(corpus, err);                          // sorts, numbers the speakers, looks for missing text
+ *
+ * Utterance numbers are in order of arrival until the finish, then in order of ids. Readers that parse text have an
+ * entry that takes it from memory.
+ */
+#ifndef TRL_CORPUS_BUILDER_H
+#define TRL_CORPUS_BUILDER_H
+
+#include "base/memory.h"
+#include "base/string_table.h"
+#include "base/text_file.h"
+
+#include <stdarg.h>
+#include <trellis/corpus.h>
+
+struct trl_corpus {
+    char *path;
+    trl_corpus_format format;
+    int need_text;
+    trl_findings *findings; /* the caller's; only while reading */
+    trl_utterance *utterances;
+    size_t count, capacity;
+    trl__map index;     /* id -> number */
+    trl__arena arena;   /* ids and transcripts: different for every utterance */
+    trl__strings names; /* paths, sources, speakers: shared by many */
+    trl__strings speakers;
+};
+
+int trl__corpus_create(const char *path, trl_corpus_format format, int need_text, trl_findings *findings,
+                       trl_corpus **out, trl_error *err);
+
+/* Copies id, speaker, path and source (blanks in id and speaker become underscores); text stays empty. Returns 0; 1
+ * when the id is taken: a finding is added and *number is the utterance that has it, now bad; or TRL_ENOMEM. */
+int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *number, trl_error *err);
+
+/* Sets the transcript, its blanks made single. Empty or not UTF-8 is a finding. text = NULL: there is
+ * one, but it can't be used; the caller says why. Returns 0 or TRL_ENOMEM. */
+int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, size_t length, const char *source,
+                         int64_t line, trl_error *err);
+int trl__corpus_set_speaker(trl_corpus *corpus, size_t number, const char *speaker, trl_error *err);
+int trl__corpus_finish(trl_corpus *corpus, trl_error *err);
+
+/* A finding about an utterance (a fatal one makes it bad). Returns 0 or TRL_ENOMEM. */
+int trl__corpus_report(trl_corpus *corpus, size_t number, trl_finding_kind kind, const char *file, int64_t line,
+                       trl_error *err, const char *format, ...) TRL_PRINTF(7, 8);
+int trl__findings_add_list(trl_findings *findings, trl_finding_kind kind, const char *file, int64_t line,
+                           const char *utterance, trl_error *err, const char *format, va_list arguments);
+
+/* Is this a part of a sound that can exist (seconds; end < 0: to its end)? */
+int trl__part_is_valid(double start, double end);
+
+/* "folder/name" in the arena, or name itself when it is absolute; NULL: out of memory. */
+char *trl__join_path(trl__arena *arena, const char *folder, const char *name);
+int trl__is_file(const char *path);           /* there is something by this name that is no folder */
+int trl__is_pipe(const char *entry);          /* a shell command where a sound file should be */
+int trl__is_sound_name(const char *path);     /* by its extension */
+const char *trl__base_name(const char *path); /* behind the last slash */
+const char *trl__extension(const char *path); /* the last dot of the base name, or the end of the name */
+
+/* A part's place in an id: "-00001230-00004560", in ms. */
+#define TRL__PART_SIZE 64
+void trl__part_suffix(char text[TRL__PART_SIZE], double start, double end);
+
+typedef struct trl__kaldi_files {
+    const char *folder;
+    trl__text wav, text, speakers, segments;
+    int has_text, has_speakers, has_segments;
+} trl__kaldi_files;
+
+int trl__kaldi_read(trl_corpus *corpus, trl_error *err);
+int trl__kaldi_parse(trl_corpus *corpus, trl__kaldi_files *files, trl_error *err);
+int trl__sound_folder_read(trl_corpus *corpus, trl_error *err);
+int trl__sound_file_read(trl_corpus *corpus, trl_error *err);
+int trl__manifest_read(trl_corpus *corpus, trl_error *err);
+int trl__manifest_parse(trl_corpus *corpus, trl__text *text, trl_error *err);
+
+/* lexicon.c: the same from memory; `text` is written into. */
+int trl__lexicon_parse(const char *path, trl__text *text, trl_findings *findings, trl_lexicon **out, trl_error *err);
+
+#endif

@@ -1,0 +1,313 @@
+/* Kaldi's data folder.
+ *
+ *     wav.scp    RECORDING path            (path to the end of the line; blanks inside are part of it)
+ *     segments   UTTERANCE RECORDING start end      (seconds; without this file, recordings are utterances)
+ *     utt2spk    UTTERANCE SPEAKER
+ *     text       UTTERANCE word word …
+ *
+ * Read in this order, each line looked up by its first field, so the lines may come in any order. A recording that
+ * can't be used is reported once, at its line in wav.scp, and makes all its utterances bad.
+ */
+#include "base/fail.h"
+#include "corpus/corpus_builder.h"
+
+#include <string.h>
+
+typedef struct recording {
+    const char *path;
+    int64_t line; /* in wav.scp */
+    int bad;
+    int used; /* by a segment */
+} recording;
+
+typedef struct reader {
+    trl_corpus *corpus;
+    const trl__kaldi_files *files;
+    const char *wav_path, *text_path, *speakers_path, *segments_path;
+    trl__strings ids; /* of recordings */
+    recording *recordings;
+    size_t capacity;
+    unsigned char *has_speaker; /* by utterance */
+    trl__arena arena;
+} reader;
+
+/* The next line that holds something, with its first field cut off. Lines that are not UTF-8 become findings, except
+ * where `any_bytes` is 1 (transcripts: then the finding can name the utterance). 1 a line, 0 the end, or an error. */
+static int next_line(reader *r, trl__text *text, const char *path, int any_bytes, char **id, char **rest,
+                     size_t *rest_length, trl_error *err)
+{
+    char *line;
+    size_t length;
+    while (trl__text_line(text, &line, &length)) {
+        if (!any_bytes && trl__utf8_check(line, length) < length) {
+            int code = trl_findings_add(r->corpus->findings, TRL_FINDING_ENCODING, path, text->line, NULL, err,
+                                        "this line is not valid UTF-8; it is left out");
+            if (code < 0)
+                return code;
+            continue;
+        }
+        *rest = line;
+        *id = trl__next_field(rest);
+        if (!*id)
+            continue;
+        *rest_length = length - (size_t)(*rest - line);
+        return 1;
+    }
+    return 0;
+}
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+/* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is the one in the folder. */
+static char *find_sound(reader *r, const char *name, int *found)
+{
+    char *parent = trl__join_path(&r->arena, r->files->folder, "..");
+    const char *const places[] = {r->files->folder, parent, "."};
+    *found = 1;
+    for (size_t i = 0; i < 3; i++) {
+        char *path = places[i] ? trl__join_path(&r->arena, places[i], name) : NULL;
+        if (!path || trl__is_file(path))
+            return path;
+    }
+    *found = 0;
+    return trl__join_path(&r->arena, r->files->folder, name);
+}
+
+/* Fills in where the recording is, or reports why it can't be used. */
+static int locate(reader *r, recording *rec, const char *id, const char *entry, trl_error *err)
+{
+    trl_findings *findings = r->corpus->findings;
+    int found = 0;
+    rec->path = trl__is_pipe(entry) ? trl__arena_copy(&r->arena, entry, strlen(entry)) : find_sound(r, entry, &found);
+    if (!rec->path)
+        return trl__fail_memory(err);
+    if (trl__is_pipe(entry)) {
+        rec->bad = 1;
+        return trl_findings_add(findings, TRL_FINDING_PIPE, r->wav_path, rec->line, id, err,
+                                "a shell command, not a sound file: %s", entry);
+    }
+    if (found)
+        return 0;
+    rec->bad = 1;
+    return trl_findings_add(
+        findings, TRL_FINDING_NO_SOUND, r->wav_path, rec->line, id, err, "%s is not in the corpus folder%s", entry,
+        entry[0] == '/' ? " or anywhere: there is no such file" : ", its parent or the working directory");
+}
+
+static int add_recording(reader *r, const char *id, const char *entry, int64_t line, trl_error *err)
+{
+    size_t count = r->ids.count;
+    long number = trl__strings_add(&r->ids, id, strlen(id));
+    if (number < 0 || TRL_GROW(r->recordings, r->capacity, r->ids.count) < 0)
+        return trl__fail_memory(err);
+    recording *rec = &r->recordings[number];
+    if (r->ids.count == count) {
+        rec->bad = 1;
+        return trl_findings_add(r->corpus->findings, TRL_FINDING_DUPLICATE, r->wav_path, line, id, err,
+                                "line %lld has the same id; this one is left out", (long long)rec->line);
+    }
+    *rec = (recording){.line = line};
+    return locate(r, rec, id, entry, err);
+}
+
+static int read_recordings(reader *r, trl__text *text, trl_error *err)
+{
+    char *id, *rest;
+    size_t length;
+    int code;
+    while ((code = next_line(r, text, r->wav_path, 0, &id, &rest, &length, err)) == 1) {
+        char *entry = trim(rest);
+        if (*entry)
+            code = add_recording(r, id, entry, text->line, err);
+        else
+            code = trl_findings_add(r->corpus->findings, TRL_FINDING_SYNTAX, r->wav_path, text->line, id, err,
+                                    "no sound file after the id");
+        if (code < 0)
+            break;
+    }
+    return code;
+}
+
+static int add_utterance(reader *r, const char *id, recording *rec, double start, double end, const char *source,
+                         int64_t line, trl_error *err)
+{
+    trl_utterance u = {.id = id,
+                       .speaker = id,
+                       .path = rec->path,
+                       .channel = -1,
+                       .start = start,
+                       .end = end,
+                       .source = source,
+                       .line = line};
+    size_t number;
+    int code = trl__corpus_add(r->corpus, &u, &number, err);
+    rec->used = 1;
+    if (code == 0 && rec->bad)
+        r->corpus->utterances[number].bad = 1;
+    return code < 0 ? code : 0;
+}
+
+static int recordings_as_utterances(reader *r, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < r->ids.count; i++)
+        code = add_utterance(r, r->ids.texts[i], &r->recordings[i], 0, -1, r->wav_path, r->recordings[i].line, err);
+    return code;
+}
+
+static int read_segment(reader *r, const char *id, char *rest, int64_t line, trl_error *err)
+{
+    trl_findings *findings = r->corpus->findings;
+    const char *name = trl__next_field(&rest), *from = trl__next_field(&rest), *to = trl__next_field(&rest);
+    double start, end;
+    if (!to || trl__parse_double(from, &start) < 0 || trl__parse_double(to, &end) < 0)
+        return trl_findings_add(findings, TRL_FINDING_SYNTAX, r->segments_path, line, id, err,
+                                "not of the form UTTERANCE RECORDING START END, with times in seconds");
+    long number = trl__strings_find(&r->ids, name, strlen(name));
+    if (number < 0)
+        return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->segments_path, line, id, err,
+                                "recording %s is not in wav.scp", name);
+    if (trl__part_is_valid(start, end))
+        return add_utterance(r, id, &r->recordings[number], start, end, r->segments_path, line, err);
+    r->recordings[number].used = 1;
+    return trl_findings_add(findings, TRL_FINDING_SEGMENT, r->segments_path, line, id, err,
+                            "from %s s to %s s is no part of a sound", from, to);
+}
+
+static int read_segments(reader *r, trl__text *text, trl_error *err)
+{
+    char *id, *rest;
+    size_t length;
+    int code;
+    while ((code = next_line(r, text, r->segments_path, 0, &id, &rest, &length, err)) == 1)
+        if ((code = read_segment(r, id, rest, text->line, err)) < 0)
+            break;
+    for (size_t i = 0; code == 0 && r->corpus->need_text && i < r->ids.count; i++)
+        if (!r->recordings[i].used)
+            code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_TRANSCRIPT, r->wav_path, r->recordings[i].line,
+                                    NULL, err, "no segment uses recording %s", r->ids.texts[i]);
+    return code;
+}
+
+static int read_speaker(reader *r, const char *id, char *rest, int64_t line, trl_error *err)
+{
+    trl_findings *findings = r->corpus->findings;
+    const char *speaker = trl__next_field(&rest);
+    if (!speaker)
+        return trl_findings_add(findings, TRL_FINDING_SYNTAX, r->speakers_path, line, id, err,
+                                "no speaker after the id");
+    long number = trl_corpus_find(r->corpus, id);
+    if (number < 0)
+        return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->speakers_path, line, id, err,
+                                "a speaker for an utterance that has no sound");
+    if (r->has_speaker[number])
+        return trl__corpus_report(r->corpus, (size_t)number, TRL_FINDING_DUPLICATE, r->speakers_path, line, err,
+                                  "this utterance has a speaker already; this line is left out");
+    r->has_speaker[number] = 1;
+    return trl__corpus_set_speaker(r->corpus, (size_t)number, speaker, err);
+}
+
+static int read_speakers(reader *r, trl__text *text, trl_error *err)
+{
+    char *id, *rest;
+    size_t length;
+    int code;
+    r->has_speaker = trl__alloc_zero(r->corpus->count, 1);
+    if (!r->has_speaker)
+        return trl__fail_memory(err);
+    while ((code = next_line(r, text, r->speakers_path, 0, &id, &rest, &length, err)) == 1)
+        if ((code = read_speaker(r, id, rest, text->line, err)) < 0)
+            break;
+    for (size_t i = 0; code == 0 && i < r->corpus->count; i++)
+        if (!r->has_speaker[i])
+            code = trl__corpus_report(r->corpus, i, TRL_FINDING_NO_SPEAKER, r->speakers_path, 0, err,
+                                      "this utterance is not in utt2spk");
+    return code;
+}
+
+static int read_transcripts(reader *r, trl__text *text, trl_error *err)
+{
+    char *id, *rest;
+    size_t length;
+    int code;
+    while ((code = next_line(r, text, r->text_path, 1, &id, &rest, &length, err)) == 1) {
+        long number = trl_corpus_find(r->corpus, id);
+        if (number < 0)
+            code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_SOUND, r->text_path, text->line, id, err,
+                                    "a transcript for an utterance that is not in %s",
+                                    r->files->has_segments ? "segments" : "wav.scp");
+        else if (r->corpus->utterances[number].text_source)
+            code = trl__corpus_report(r->corpus, (size_t)number, TRL_FINDING_DUPLICATE, r->text_path, text->line, err,
+                                      "line %lld has a transcript for the same id; this one is left out",
+                                      (long long)r->corpus->utterances[number].text_line);
+        else
+            code = trl__corpus_set_text(r->corpus, (size_t)number, rest, length, r->text_path, text->line, err);
+        if (code < 0)
+            break;
+    }
+    return code;
+}
+
+int trl__kaldi_parse(trl_corpus *corpus, trl__kaldi_files *files, trl_error *err)
+{
+    reader r = {.corpus = corpus, .files = files};
+    r.wav_path = trl__join_path(&r.arena, files->folder, "wav.scp");
+    r.text_path = trl__join_path(&r.arena, files->folder, "text");
+    r.speakers_path = trl__join_path(&r.arena, files->folder, "utt2spk");
+    r.segments_path = trl__join_path(&r.arena, files->folder, "segments");
+    int code = r.wav_path && r.text_path && r.speakers_path && r.segments_path ? 0 : trl__fail_memory(err);
+    if (code == 0)
+        code = read_recordings(&r, &files->wav, err);
+    if (code == 0)
+        code = files->has_segments ? read_segments(&r, &files->segments, err) : recordings_as_utterances(&r, err);
+    if (code == 0 && files->has_speakers)
+        code = read_speakers(&r, &files->speakers, err);
+    if (code == 0 && files->has_text)
+        code = read_transcripts(&r, &files->text, err);
+    trl__free(r.has_speaker);
+    trl__free(r.recordings);
+    trl__strings_free(&r.ids);
+    trl__arena_free(&r.arena);
+    return code;
+}
+
+/* Reads a file of the folder that need not be there. */
+static int read_optional(trl__arena *arena, const char *folder, const char *name, trl__text *text, int *there,
+                         trl_error *err)
+{
+    const char *path = trl__join_path(arena, folder, name);
+    if (!path)
+        return trl__fail_memory(err);
+    int code = trl__text_read(path, text, err);
+    *there = code == 0;
+    return code == TRL_ENOENT ? 0 : code;
+}
+
+int trl__kaldi_read(trl_corpus *corpus, trl_error *err)
+{
+    trl__kaldi_files files = {.folder = corpus->path};
+    trl__arena arena = {0};
+    const char *list = trl__join_path(&arena, corpus->path, "wav.scp");
+    int code = list ? trl__text_read(list, &files.wav, err) : trl__fail_memory(err);
+    if (code == 0)
+        code = read_optional(&arena, corpus->path, "segments", &files.segments, &files.has_segments, err);
+    if (code == 0)
+        code = read_optional(&arena, corpus->path, "utt2spk", &files.speakers, &files.has_speakers, err);
+    if (code == 0)
+        code = read_optional(&arena, corpus->path, "text", &files.text, &files.has_text, err);
+    if (code == 0)
+        code = trl__kaldi_parse(corpus, &files, err);
+    trl__text_free(&files.wav);
+    trl__text_free(&files.segments);
+    trl__text_free(&files.speakers);
+    trl__text_free(&files.text);
+    trl__arena_free(&arena);
+    return code;
+}

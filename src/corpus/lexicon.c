@@ -1,0 +1,286 @@
+/* The lexicon. Each pronunciation is one piece of an arena, its word's number followed by its phones, so that the piece
+ * itself is the key that finds the same pronunciation again. After the last line the pronunciations are grouped by word
+ * with a counting sort, which keeps their order. O(bytes) in all. */
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/string_table.h"
+#include "base/text_file.h"
+#include "corpus/corpus_builder.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MOST_NUMBERS 4 /* between word and phones, in Montreal Forced Aligner's dictionaries */
+
+typedef struct pronunciation {
+    const int32_t *piece; /* word, then phones */
+    size_t length;        /* number of phones */
+    float probability;
+} pronunciation;
+
+struct trl_lexicon {
+    char *path;
+    trl__strings words, phones;
+    trl__arena arena;
+    pronunciation *pronunciations; /* grouped by word */
+    size_t count, capacity;
+    size_t *first; /* of word w: first[w] … first[w + 1] - 1 */
+};
+
+typedef struct lexicon_reader {
+    trl_lexicon *lexicon;
+    trl_findings *findings; /* or NULL */
+    int numbers;            /* fields between word and phones */
+    trl__map known;         /* piece -> its pronunciation's index */
+    int32_t *phones;        /* of the line in hand */
+    size_t capacity;
+} lexicon_reader;
+
+static int is_comment(const char *line)
+{
+    return strncmp(line, ";;;", 3) == 0;
+}
+
+/* How many numbers, at most `most`, stand behind the line's word. The line is not changed. */
+static int count_numbers(const char *line, int most)
+{
+    const char *at = line + strspn(line, " \t");
+    at += strcspn(at, " \t");
+    for (int n = 0; n < most; n++) {
+        char field[32];
+        double value;
+        at += strspn(at, " \t");
+        size_t length = strcspn(at, " \t");
+        if (length == 0 || length >= sizeof field)
+            return n;
+        memcpy(field, at, length);
+        field[length] = '\0';
+        if (trl__parse_double(field, &value) < 0)
+            return n;
+        at += length;
+    }
+    return most;
+}
+
+/* The number of numbers that all lines share. Ends at the first line that has none. */
+static int detect_numbers(const trl__text *text)
+{
+    int numbers = MOST_NUMBERS, lines = 0;
+    char *end = text->bytes + text->size, *next;
+    for (char *line = text->bytes + text->position; numbers > 0 && line < end; line = next) {
+        char *stop = memchr(line, '\n', (size_t)(end - line));
+        next = stop ? stop + 1 : end;
+        stop = stop ? stop : end;
+        if (stop > line && stop[-1] == '\r')
+            stop--;
+        char kept = *stop;
+        *stop = '\0';
+        if (!is_comment(line) && line[strspn(line, " \t")] != '\0') {
+            lines++;
+            numbers = count_numbers(line, numbers);
+        }
+        *stop = kept;
+    }
+    return lines > 0 ? numbers : 0;
+}
+
+/* Cuts the "(2)" off WORD(2). */
+static size_t word_length(const char *word)
+{
+    size_t length = strlen(word), at = length;
+    if (at < 4 || word[at - 1] != ')')
+        return length;
+    at--;
+    while (at > 0 && isdigit((unsigned char)word[at - 1]))
+        at--;
+    return at > 1 && at < length - 1 && word[at - 1] == '(' ? at - 1 : length;
+}
+
+/* A line that can't be used: a finding, or without a list an error. */
+static int refuse(lexicon_reader *r, trl_finding_kind kind, int64_t line, const char *message, trl_error *err)
+{
+    if (r->findings)
+        return trl_findings_add(r->findings, kind, r->lexicon->path, line, NULL, err, "%s; it is left out", message);
+    return trl__fail_line(err, TRL_EFORMAT, r->lexicon->path, line, "%s; %s", message, trl_finding_advice(kind));
+}
+
+/* The line's phones into r->phones[1 …]. Returns their number or TRL_ENOMEM. */
+static long read_phones(lexicon_reader *r, char *rest, trl_error *err)
+{
+    size_t count = 0;
+    for (char *phone; (phone = trl__next_field(&rest)) && strcmp(phone, "#") != 0;) {
+        long number = trl__strings_add(&r->lexicon->phones, phone, strlen(phone));
+        if (number < 0 || TRL_GROW(r->phones, r->capacity, count + 2) < 0)
+            return trl__fail_memory(err);
+        r->phones[++count] = (int32_t)number;
+    }
+    return (long)count;
+}
+
+static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones, float probability, trl_error *err)
+{
+    trl_lexicon *l = r->lexicon;
+    long number = trl__strings_add(&l->words, word, word_length(word));
+    if (number < 0)
+        return trl__fail_memory(err);
+    r->phones[0] = (int32_t)number;
+    size_t size = (phones + 1) * sizeof *r->phones;
+    const uint64_t *known = trl__map_find(&r->known, (const char *)r->phones, size);
+    if (known) {
+        pronunciation *same = &l->pronunciations[*known];
+        if (same->probability < probability)
+            same->probability = probability;
+        return 0;
+    }
+    int32_t *piece = trl__arena_alloc(&l->arena, size);
+    uint64_t index = l->count;
+    if (!piece || TRL_GROW(l->pronunciations, l->capacity, l->count + 1) < 0)
+        return trl__fail_memory(err);
+    memcpy(piece, r->phones, size);
+    if (trl__map_add(&r->known, (const char *)piece, size, &index) < 0)
+        return trl__fail_memory(err);
+    l->pronunciations[l->count++] = (pronunciation){piece, phones, probability};
+    return 0;
+}
+
+static int read_line(lexicon_reader *r, char *line, size_t length, int64_t number, trl_error *err)
+{
+    if (trl__utf8_check(line, length) < length)
+        return refuse(r, TRL_FINDING_ENCODING, number, "this line is not valid UTF-8", err);
+    char *rest = line;
+    const char *word = is_comment(line) ? NULL : trl__next_field(&rest);
+    if (!word)
+        return 0;
+    double probability = 1;
+    for (int n = 0; n < r->numbers; n++) {
+        const char *field = trl__next_field(&rest);
+        if (n == 0 && (!field || trl__parse_double(field, &probability) < 0))
+            probability = 0;
+    }
+    if (!((float)probability > 0 && probability <= 1))
+        return refuse(r, TRL_FINDING_SYNTAX, number, "the probability is not above 0 and up to 1", err);
+    long phones = read_phones(r, rest, err);
+    if (phones < 0)
+        return (int)phones;
+    if (phones == 0)
+        return refuse(r, TRL_FINDING_SYNTAX, number, "word without phones", err);
+    return add_pronunciation(r, word, (size_t)phones, (float)probability, err);
+}
+
+static int group_by_word(trl_lexicon *l, trl_error *err)
+{
+    pronunciation *grouped = trl__alloc(l->count, sizeof *grouped);
+    l->first = trl__alloc_zero(l->words.count + 2, sizeof *l->first);
+    if (!grouped || !l->first) {
+        trl__free(grouped);
+        return trl__fail_memory(err);
+    }
+    /* first[w + 2] counts, then first[w + 1] is where the next one of w goes, and in the end where w's end. */
+    for (size_t i = 0; i < l->count; i++)
+        l->first[l->pronunciations[i].piece[0] + 2]++;
+    for (size_t w = 0; w < l->words.count; w++)
+        l->first[w + 2] += l->first[w + 1];
+    for (size_t i = 0; i < l->count; i++)
+        grouped[l->first[l->pronunciations[i].piece[0] + 1]++] = l->pronunciations[i];
+    trl__free(l->pronunciations);
+    l->pronunciations = grouped;
+    return 0;
+}
+
+static int read_lines(lexicon_reader *r, trl__text *text, trl_error *err)
+{
+    char *line;
+    size_t length;
+    int code = TRL_GROW(r->phones, r->capacity, 1) < 0 ? trl__fail_memory(err) : 0;
+    r->numbers = detect_numbers(text);
+    while (code == 0 && trl__text_line(text, &line, &length))
+        code = read_line(r, line, length, text->line, err);
+    if (code == 0 && r->lexicon->count == 0)
+        code = trl__fail(err, TRL_EFORMAT, "%s: no pronunciations in this file; its lines must be WORD PHONE PHONE …",
+                         r->lexicon->path);
+    return code < 0 ? code : group_by_word(r->lexicon, err);
+}
+
+int trl__lexicon_parse(const char *path, trl__text *text, trl_findings *findings, trl_lexicon **out, trl_error *err)
+{
+    *out = NULL;
+    lexicon_reader r = {.lexicon = trl__alloc_zero(1, sizeof *r.lexicon), .findings = findings};
+    if (!r.lexicon)
+        return trl__fail_memory(err);
+    r.lexicon->path = trl__strdup(path);
+    int code = r.lexicon->path ? read_lines(&r, text, err) : trl__fail_memory(err);
+    trl__map_free(&r.known);
+    trl__free(r.phones);
+    if (code < 0)
+        trl_lexicon_destroy(r.lexicon);
+    else
+        *out = r.lexicon;
+    return code;
+}
+
+int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out, trl_error *err)
+{
+    *out = NULL;
+    trl__text text;
+    int code = trl__text_read(path, &text, err);
+    if (code == 0)
+        code = trl__lexicon_parse(path, &text, findings, out, err);
+    trl__text_free(&text);
+    return code;
+}
+
+void trl_lexicon_destroy(trl_lexicon *lexicon)
+{
+    if (!lexicon)
+        return;
+    trl__strings_free(&lexicon->words);
+    trl__strings_free(&lexicon->phones);
+    trl__arena_free(&lexicon->arena);
+    trl__free(lexicon->pronunciations);
+    trl__free(lexicon->first);
+    trl__free(lexicon->path);
+    trl__free(lexicon);
+}
+
+size_t trl_lexicon_words(const trl_lexicon *lexicon)
+{
+    return lexicon->words.count;
+}
+
+size_t trl_lexicon_phones(const trl_lexicon *lexicon)
+{
+    return lexicon->phones.count;
+}
+
+const char *trl_lexicon_word(const trl_lexicon *lexicon, size_t word)
+{
+    return word < lexicon->words.count ? lexicon->words.texts[word] : NULL;
+}
+
+const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone)
+{
+    return phone < lexicon->phones.count ? lexicon->phones.texts[phone] : NULL;
+}
+
+const char *trl_lexicon_path(const trl_lexicon *lexicon)
+{
+    return lexicon->path;
+}
+
+long trl_lexicon_find(const trl_lexicon *lexicon, const char *word)
+{
+    return trl__strings_find(&lexicon->words, word, strlen(word));
+}
+
+size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word)
+{
+    return word < lexicon->words.count ? lexicon->first[word + 1] - lexicon->first[word] : 0;
+}
+
+trl_pronunciation trl_lexicon_pronunciation(const trl_lexicon *lexicon, size_t word, size_t variant)
+{
+    if (variant >= trl_lexicon_pronunciations(lexicon, word))
+        return (trl_pronunciation){0};
+    const pronunciation *p = &lexicon->pronunciations[lexicon->first[word] + variant];
+    return (trl_pronunciation){p->piece + 1, p->length, p->probability};
+}

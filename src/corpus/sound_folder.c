@@ -1,0 +1,426 @@
+/* A folder of sound files with their transcripts beside them (.lab, .txt, .TextGrid), as Montreal Forced Aligner's
+ * users keep them.
+ *
+ * First all files below the folder are listed, each real folder once: links to folders come after all real ones, so
+ * that loops end and the names do not depend on the order of a folder's entries. The list is sorted by path without
+ * extension, which brings a sound and its transcripts together; each such group is then read.
+ */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "base/fail.h"
+#include "corpus/corpus_builder.h"
+#include "corpus/textgrid.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* In the order of preference when a sound has several transcripts. */
+enum file_kind { FILE_SOUND, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
+
+typedef struct entry {
+    const char *below; /* path below the corpus folder; "" is the folder itself */
+    size_t stem;       /* its length without extension */
+    enum file_kind kind;
+} entry;
+
+typedef struct list {
+    entry *items;
+    size_t count, capacity;
+} list;
+
+typedef struct folder_reader {
+    trl_corpus *corpus;
+    const char *root;    /* the corpus folder */
+    const char *speaker; /* of files directly in it */
+    const char *only;    /* one file's stem, all others are passed over and sub-folders too; or NULL */
+    list files, folders, links;
+    trl__strings visited; /* device and inode of folders */
+    trl__strings names;   /* base names of sounds … */
+    size_t *name_uses;    /* … and how many have each */
+    size_t name_capacity;
+    trl__arena arena;
+} folder_reader;
+
+static enum file_kind kind_of(const char *name)
+{
+    const char *extension = trl__extension(name);
+    return trl__is_sound_name(name)                  ? FILE_SOUND
+           : strcasecmp(extension, ".lab") == 0      ? FILE_LAB
+           : strcasecmp(extension, ".txt") == 0      ? FILE_TXT
+           : strcasecmp(extension, ".TextGrid") == 0 ? FILE_TEXTGRID
+                                                     : FILE_OTHER;
+}
+
+static int append(list *l, const char *below, enum file_kind kind, trl_error *err)
+{
+    if (TRL_GROW(l->items, l->capacity, l->count + 1) < 0)
+        return trl__fail_memory(err);
+    l->items[l->count++] = (entry){below, (size_t)(trl__extension(below) - below), kind};
+    return 0;
+}
+
+static int by_stem(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    size_t shorter = x->stem < y->stem ? x->stem : y->stem;
+    int order = memcmp(x->below, y->below, shorter);
+    if (order == 0)
+        order = (x->stem > y->stem) - (x->stem < y->stem);
+    if (order == 0)
+        order = (x->kind > y->kind) - (x->kind < y->kind);
+    return order ? order : strcmp(x->below, y->below);
+}
+
+/* A file or folder that the system does not let us read. */
+static int no_access(folder_reader *r, const char *path, int reason, trl_error *err)
+{
+    char text[128];
+    if (reason == ENOMEM)
+        return trl__fail_memory(err);
+    if (strerror_r(reason, text, sizeof text) != 0)
+        snprintf(text, sizeof text, "error %d", reason);
+    return trl_findings_add(r->corpus->findings, TRL_FINDING_NO_ACCESS, path, 0, NULL, err, "can't be read: %s", text);
+}
+
+static int is_only(const folder_reader *r, const char *below)
+{
+    size_t stem = (size_t)(trl__extension(below) - below);
+    return strlen(r->only) == stem && memcmp(r->only, below, stem) == 0;
+}
+
+/* Puts one entry of a folder into the list where it belongs. */
+static int list_entry(folder_reader *r, int folder, const char *name, const char *below, trl_error *err)
+{
+    struct stat status, link;
+    enum file_kind kind = kind_of(name);
+    int there = fstatat(folder, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(folder, name, &status, 0) == 0;
+    if (!there && kind == FILE_OTHER)
+        return 0;
+    if (there && S_ISDIR(status.st_mode))
+        return r->only ? 0 : append(S_ISLNK(link.st_mode) ? &r->links : &r->folders, below, FILE_OTHER, err);
+    if (kind == FILE_OTHER || (there && !S_ISREG(status.st_mode)) || (r->only && !is_only(r, below)))
+        return 0;
+    int valid = trl__utf8_check(below, strlen(below)) == strlen(below);
+    if (there && valid)
+        return append(&r->files, below, kind, err);
+    int reason = errno;
+    const char *path = trl__join_path(&r->arena, r->root, below);
+    if (!path)
+        return trl__fail_memory(err);
+    if (!there)
+        return no_access(r, path, reason, err);
+    return trl_findings_add(r->corpus->findings, TRL_FINDING_ENCODING, path, 0, NULL, err,
+                            "the file's name is not valid UTF-8; it is left out");
+}
+
+/* Is this folder new? 1 yes, 0 no, or TRL_ENOMEM. */
+static int visit(folder_reader *r, const char *path, trl_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return 1; /* opening it will say why */
+    char identity[64];
+    int length = snprintf(identity, sizeof identity, "%llx:%llx", (unsigned long long)status.st_dev,
+                          (unsigned long long)status.st_ino);
+    size_t before = r->visited.count;
+    if (trl__strings_add(&r->visited, identity, (size_t)length) < 0)
+        return trl__fail_memory(err);
+    return r->visited.count > before;
+}
+
+static int list_folder(folder_reader *r, const char *below, trl_error *err)
+{
+    const char *path = *below ? trl__join_path(&r->arena, r->root, below) : r->root;
+    int code = path ? visit(r, path, err) : trl__fail_memory(err);
+    if (code <= 0)
+        return code;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return *below ? no_access(r, path, errno, err) : trl__fail_errno(err, path, "can't read the folder");
+    code = 0;
+    struct dirent *item;
+    while (code == 0 && (item = readdir(folder))) {
+        if (item->d_name[0] == '.')
+            continue;
+        const char *inner = *below ? trl__join_path(&r->arena, below, item->d_name)
+                                   : trl__arena_copy(&r->arena, item->d_name, strlen(item->d_name));
+        code = inner ? list_entry(r, dirfd(folder), item->d_name, inner, err) : trl__fail_memory(err);
+    }
+    closedir(folder);
+    return code;
+}
+
+/* Real folders first; then, one after the other in order of their names, links and what is below them. */
+static int list_all(folder_reader *r, trl_error *err)
+{
+    int code = append(&r->folders, "", FILE_OTHER, err);
+    size_t done = 0, links_done = 0, links_sorted = 0;
+    while (code == 0 && done < r->folders.count) {
+        code = list_folder(r, r->folders.items[done++].below, err);
+        if (code < 0 || done < r->folders.count || links_done == r->links.count)
+            continue;
+        if (links_sorted < r->links.count)
+            qsort(r->links.items + links_done, r->links.count - links_done, sizeof *r->links.items, by_stem);
+        links_sorted = r->links.count;
+        code = append(&r->folders, r->links.items[links_done++].below, FILE_OTHER, err);
+    }
+    if (r->files.count > 1)
+        qsort(r->files.items, r->files.count, sizeof *r->files.items, by_stem);
+    return code;
+}
+
+static int count_names(folder_reader *r, trl_error *err)
+{
+    for (size_t i = 0; i < r->files.count; i++) {
+        const entry *e = &r->files.items[i];
+        if (e->kind != FILE_SOUND)
+            continue;
+        const char *base = trl__base_name(e->below);
+        size_t before = r->names.count;
+        long number = trl__strings_add(&r->names, base, (size_t)(e->below + e->stem - base));
+        if (number < 0 || TRL_GROW(r->name_uses, r->name_capacity, r->names.count) < 0)
+            return trl__fail_memory(err);
+        if (r->names.count > before)
+            r->name_uses[number] = 0;
+        r->name_uses[number]++;
+    }
+    return 0;
+}
+
+/* The base name, or where several sounds share it the path below the corpus folder with dashes. */
+static char *name_of(folder_reader *r, const entry *e)
+{
+    const char *base = trl__base_name(e->below);
+    size_t length = (size_t)(e->below + e->stem - base);
+    if (r->name_uses[trl__strings_find(&r->names, base, length)] == 1)
+        return trl__arena_copy(&r->arena, base, length);
+    char *name = trl__arena_copy(&r->arena, e->below, e->stem);
+    for (char *c = name; c && *c; c++)
+        if (*c == '/')
+            *c = '-';
+    return name;
+}
+
+/* The folder that holds the file; NULL: out of memory. */
+static const char *speaker_of(folder_reader *r, const entry *e)
+{
+    const char *base = trl__base_name(e->below);
+    if (base == e->below)
+        return r->speaker;
+    char *folder = trl__arena_copy(&r->arena, e->below, (size_t)(base - e->below) - 1);
+    return folder ? trl__base_name(folder) : NULL;
+}
+
+typedef struct sound {
+    const char *name, *speaker, *path;
+    int in_sub_folder;
+} sound;
+
+static int add_whole(folder_reader *r, const sound *s, size_t *number, trl_error *err)
+{
+    trl_utterance u = {
+        .id = s->name, .speaker = s->speaker, .path = s->path, .channel = -1, .end = -1, .source = s->path};
+    return trl__corpus_add(r->corpus, &u, number, err);
+}
+
+static int add_interval(folder_reader *r, const sound *s, const trl__textgrid *grid, const trl__tier *tier,
+                        const trl__interval *interval, const char *path, trl_error *err)
+{
+    trl_findings *findings = r->corpus->findings;
+    if (interval->text[strspn(interval->text, " \t\r\n\v\f")] == '\0')
+        return 0;
+    if (interval->end < 0 || !trl__part_is_valid(interval->start, interval->end))
+        return trl_findings_add(findings, TRL_FINDING_SEGMENT, path, interval->line, NULL, err,
+                                "tier %s: from %g s to %g s is no part of a sound", tier->name, interval->start,
+                                interval->end);
+    char part[TRL__PART_SIZE];
+    trl__part_suffix(part, interval->start, interval->end);
+    size_t size = strlen(s->name) + strlen(tier->name) + sizeof part + 1, number;
+    char *id = trl__arena_alloc(&r->arena, size);
+    if (!id)
+        return trl__fail_memory(err);
+    snprintf(id, size, "%s-%s%s", s->name, tier->name, part);
+    trl_utterance u = {.id = id,
+                       .speaker = (grid->count == 1 && s->in_sub_folder) || !*tier->name ? s->speaker : tier->name,
+                       .path = s->path,
+                       .channel = -1,
+                       .start = interval->start,
+                       .end = interval->end,
+                       .source = path,
+                       .line = interval->line};
+    int code = trl__corpus_add(r->corpus, &u, &number, err);
+    if (code == 0)
+        code =
+            trl__corpus_set_text(r->corpus, number, interval->text, strlen(interval->text), path, interval->line, err);
+    return code < 0 ? code : 0;
+}
+
+/* A sound whose transcript can't be used: one bad utterance, with the finding. */
+static int add_bad(folder_reader *r, const sound *s, trl_finding_kind kind, const char *path, int64_t line,
+                   const char *message, trl_error *err)
+{
+    size_t number;
+    int code = add_whole(r, s, &number, err);
+    if (code == 0)
+        code = trl__corpus_set_text(r->corpus, number, NULL, 0, path, line, err);
+    if (code == 0)
+        code = trl__corpus_report(r->corpus, number, kind, path, line, err, "%s", message);
+    return code;
+}
+
+static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl__text *text, trl_error *err)
+{
+    trl__textgrid grid;
+    trl_error problem = {0, ""};
+    int64_t line;
+    int code = trl__textgrid_parse(text, &grid, &line, &problem);
+    if (code == TRL_ENOMEM)
+        return trl__fail_memory(err);
+    if (code < 0)
+        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line, problem.text,
+                       err);
+    size_t before = r->corpus->count, findings_before = trl_findings_count(r->corpus->findings);
+    for (size_t t = 0; code == 0 && t < grid.count; t++)
+        for (size_t i = 0; code == 0 && i < grid.tiers[t].count; i++)
+            code = add_interval(r, s, &grid, &grid.tiers[t], &grid.tiers[t].intervals[i], path, err);
+    trl__textgrid_free(&grid);
+    if (code == 0 && r->corpus->count == before && trl_findings_count(r->corpus->findings) == findings_before)
+        code = r->corpus->need_text ? add_bad(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
+                                    : add_whole(r, s, &before, err);
+    return code;
+}
+
+static int read_transcript(folder_reader *r, const sound *s, const entry *transcript, trl_error *err)
+{
+    const char *path = trl__join_path(&r->arena, r->root, transcript->below);
+    if (!path)
+        return trl__fail_memory(err);
+    trl__text text;
+    trl_error problem = {0, ""};
+    int code = trl__text_read(path, &text, &problem);
+    if (code == TRL_ENOMEM)
+        return trl__fail_memory(err);
+    if (code < 0) {
+        const char *reason = problem.text;
+        if (strncmp(reason, path, strlen(path)) == 0)
+            reason += strlen(path) + 2; /* the place is said already */
+        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_ENCODING : TRL_FINDING_NO_ACCESS, path, 0, reason, err);
+    }
+    if (transcript->kind == FILE_TEXTGRID) {
+        code = read_textgrid(r, s, path, &text, err);
+    } else {
+        size_t number;
+        code = add_whole(r, s, &number, err);
+        if (code == 0)
+            code = trl__corpus_set_text(r->corpus, number, text.bytes + text.position, text.size - text.position, path,
+                                        1, err);
+    }
+    trl__text_free(&text);
+    return code < 0 ? code : 0;
+}
+
+/* Files with the same path up to the extension: sounds first, then transcripts in the order of preference. */
+static int read_group(folder_reader *r, const entry *group, size_t count, trl_error *err)
+{
+    size_t sounds = 0, number;
+    while (sounds < count && group[sounds].kind == FILE_SOUND)
+        sounds++;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < sounds; i++) {
+        sound s = {name_of(r, &group[i]), speaker_of(r, &group[i]), trl__join_path(&r->arena, r->root, group[i].below),
+                   strchr(group[i].below, '/') != NULL};
+        if (!s.name || !s.speaker || !s.path)
+            return trl__fail_memory(err);
+        if (i == 0 && sounds < count)
+            code = read_transcript(r, &s, &group[sounds], err);
+        else
+            code = add_whole(r, &s, &number, err);
+        code = code < 0 ? code : 0;
+    }
+    for (size_t i = sounds ? sounds + 1 : 0; code == 0 && i < count; i++) {
+        const char *path = trl__join_path(&r->arena, r->root, group[i].below);
+        if (!path)
+            return trl__fail_memory(err);
+        code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_SOUND, path, 0, NULL, err,
+                                sounds ? "this sound's transcript is %s; this one is not used"
+                                       : "there is no sound file of this name beside it",
+                                sounds ? trl__base_name(group[sounds].below) : "");
+    }
+    return code;
+}
+
+static int read_groups(folder_reader *r, trl_error *err)
+{
+    int code = count_names(r, err);
+    if (code == 0 && r->names.count == 0)
+        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder", r->root);
+    for (size_t i = 0; code == 0 && i < r->files.count;) {
+        const entry *first = &r->files.items[i];
+        size_t count = 1;
+        while (i + count < r->files.count && r->files.items[i + count].stem == first->stem &&
+               memcmp(r->files.items[i + count].below, first->below, first->stem) == 0)
+            count++;
+        code = read_group(r, first, count, err);
+        i += count;
+    }
+    return code;
+}
+
+/* The folder's own name, also of "." and of links. */
+static const char *folder_name(folder_reader *r, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *name = trl__base_name(real ? real : path);
+    if (*name == '\0' || trl__utf8_check(name, strlen(name)) < strlen(name))
+        name = "unknown";
+    name = trl__arena_copy(&r->arena, name, strlen(name));
+    free(real);
+    return name;
+}
+
+static int read_below(folder_reader *r, trl_error *err)
+{
+    int code = r->speaker ? list_all(r, err) : trl__fail_memory(err);
+    if (code == 0)
+        code = read_groups(r, err);
+    trl__free(r->files.items);
+    trl__free(r->folders.items);
+    trl__free(r->links.items);
+    trl__free(r->name_uses);
+    trl__strings_free(&r->visited);
+    trl__strings_free(&r->names);
+    trl__arena_free(&r->arena);
+    return code;
+}
+
+int trl__sound_folder_read(trl_corpus *corpus, trl_error *err)
+{
+    folder_reader r = {.corpus = corpus, .root = corpus->path};
+    r.speaker = folder_name(&r, corpus->path);
+    return read_below(&r, err);
+}
+
+/* A single file is a folder that holds nothing else. */
+int trl__sound_file_read(trl_corpus *corpus, trl_error *err)
+{
+    if (strcmp(corpus->path, "-") == 0) {
+        trl_utterance u = {
+            .id = "stdin", .speaker = "stdin", .path = "-", .channel = -1, .end = -1, .source = "standard input"};
+        size_t number;
+        return trl__corpus_add(corpus, &u, &number, err);
+    }
+    folder_reader r = {.corpus = corpus};
+    const char *base = trl__base_name(corpus->path);
+    r.root = base == corpus->path ? "." : trl__arena_copy(&r.arena, corpus->path, (size_t)(base - corpus->path));
+    r.only = r.speaker = trl__arena_copy(&r.arena, base, (size_t)(trl__extension(base) - base));
+    if (!r.root || !r.only) {
+        trl__arena_free(&r.arena);
+        return trl__fail_memory(err);
+    }
+    return read_below(&r, err);
+}
