@@ -26,7 +26,7 @@
 #define STARVED_MOST 1000              /* reads past the end of the file before it is said to lie about its length */
 
 struct trl_audio {
-    trl__source source;
+    trl__sound_source source;
     SNDFILE *file;
     SF_INFO format;
     int channel;
@@ -85,7 +85,7 @@ static int start_decoder(trl_audio *audio, trl_error *err)
 {
     audio->source.position = 0;
     audio->format = (SF_INFO){0};
-    audio->file = sf_open_virtual(&trl__source_io, SFM_READ, &audio->format, &audio->source);
+    audio->file = sf_open_virtual(&trl__sound_source_io, SFM_READ, &audio->format, &audio->source);
     if (!audio->file)
         return trl__sound_header_explain(&audio->source, err);
     if (audio->format.channels < 1 || audio->format.samplerate < 1 || audio->format.frames < 0 ||
@@ -204,12 +204,12 @@ static int prepare(trl_audio *audio, const trl_audio_options *options, trl_audio
 }
 
 /* Takes over the source. */
-static int open_source(trl__source *source, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
+static int open_source(trl__sound_source *source, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
                        trl_error *err)
 {
     trl_audio *audio = trl__alloc_zero(1, sizeof *audio);
     if (!audio) {
-        trl__source_close(source);
+        trl__sound_source_close(source);
         return trl__fail_memory(err);
     }
     audio->source = *source;
@@ -224,16 +224,16 @@ static int open_source(trl__source *source, const trl_audio_options *options, tr
 int trl_audio_open(const char *path, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
                    trl_error *err)
 {
-    trl__source source;
-    int rc = trl__source_open(path, &source, err);
+    trl__sound_source source;
+    int rc = trl__sound_source_open(path, &source, err);
     return rc < 0 ? rc : open_source(&source, options, info, out, err);
 }
 
 int trl__audio_open_memory(const char *name, const void *bytes, size_t size, const trl_audio_options *options,
                            trl_audio_info *info, trl_audio **out, trl_error *err)
 {
-    trl__source source;
-    int rc = trl__source_from_memory(name, bytes, size, &source, err);
+    trl__sound_source source;
+    int rc = trl__sound_source_from_memory(name, bytes, size, &source, err);
     return rc < 0 ? rc : open_source(&source, options, info, out, err);
 }
 
@@ -245,7 +245,7 @@ void trl_audio_close(trl_audio *audio)
         sf_close(audio->file);
     trl__resampler_destroy(audio->resampler);
     trl__free(audio->block);
-    trl__source_close(&audio->source);
+    trl__sound_source_close(&audio->source);
     trl__free(audio);
 }
 
@@ -276,7 +276,7 @@ static int check_numbers(const trl_audio *audio, const float *samples, size_t n,
 /* Why libsndfile gave fewer frames than the header promises. */
 static int fail_decoding(const trl_audio *audio, trl_error *err)
 {
-    const trl__source *source = &audio->source;
+    const trl__sound_source *source = &audio->source;
     if (source->io_error)
         return trl__fail(err, TRL_EIO, "%s: reading: %s", source->name, strerror(source->io_error));
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->position,

@@ -56,7 +56,7 @@ static int is_streamed_length(uint64_t length)
     return length == 0 || (length >= 0x7F000000 && length <= 0x80000000) || length >= 0xFFFF0000;
 }
 
-static int fail_short(const trl__source *source, uint64_t start, uint64_t length, trl_error *err)
+static int fail_short(const trl__sound_source *source, uint64_t start, uint64_t length, trl_error *err)
 {
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->size,
                           "the file ends here, but its header promises %llu bytes of sound from byte %llu on: it was "
@@ -64,16 +64,16 @@ static int fail_short(const trl__source *source, uint64_t start, uint64_t length
                           (unsigned long long)length, (unsigned long long)start);
 }
 
-static int fail_damaged(const trl__source *source, uint64_t at, const char *what, trl_error *err)
+static int fail_damaged(const trl__sound_source *source, uint64_t at, const char *what, trl_error *err)
 {
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, at, "the %s header is damaged or cut off", what);
 }
 
 /* The lengths in RF64's ds64 chunk replace the 4-byte ones, which are all ones. */
-static uint64_t rf64_length(trl__source *source, uint64_t short_length)
+static uint64_t rf64_length(trl__sound_source *source, uint64_t short_length)
 {
     uint8_t ds64[32];
-    if (short_length != 0xFFFFFFFF || trl__source_get(source, 12, ds64, sizeof ds64) < sizeof ds64 ||
+    if (short_length != 0xFFFFFFFF || trl__sound_source_get(source, 12, ds64, sizeof ds64) < sizeof ds64 ||
         memcmp(ds64, "ds64", 4) != 0)
         return short_length;
     return number(ds64 + 16, 8, 0);
@@ -81,10 +81,10 @@ static uint64_t rf64_length(trl__source *source, uint64_t short_length)
 
 /* A WAV whose sound has length 0 while bytes follow, and whose outer length is not the file's either: it was never
  * closed. libsndfile would find no samples, so it is shown the real length. */
-static void open_ended(trl__source *source, const chunk_style *style, uint64_t size_at, uint64_t start)
+static void open_ended(trl__sound_source *source, const chunk_style *style, uint64_t size_at, uint64_t start)
 {
     uint8_t outer[4];
-    if (style->size_size != 4 || trl__source_get(source, 4, outer, 4) < 4 ||
+    if (style->size_size != 4 || trl__sound_source_get(source, 4, outer, 4) < 4 ||
         number(outer, 4, style->big_endian) + 8 == source->size)
         return;
     uint64_t length = source->size - start < 0xFFFFFFFF ? source->size - start : 0xFFFFFFFF;
@@ -94,7 +94,7 @@ static void open_ended(trl__source *source, const chunk_style *style, uint64_t s
         source->patch[i] = (uint8_t)(length >> 8 * (style->big_endian ? 3 - i : i));
 }
 
-static int check_sound_chunk(trl__source *source, const chunk_style *style, uint64_t at, uint64_t length,
+static int check_sound_chunk(trl__sound_source *source, const chunk_style *style, uint64_t at, uint64_t length,
                              trl_error *err)
 {
     uint64_t start = at + style->id_size + style->size_size;
@@ -110,13 +110,13 @@ static int check_sound_chunk(trl__source *source, const chunk_style *style, uint
 
 /* Chunk by chunk to the sound. Where the way is lost (some writers forget to pad a chunk to an even length) libsndfile
  * may still find it, so that is an error only when `strict`. */
-static int check_chunks(trl__source *source, const chunk_style *style, int strict, trl_error *err)
+static int check_chunks(trl__sound_source *source, const chunk_style *style, int strict, trl_error *err)
 {
     uint8_t header[24];
     size_t header_size = style->id_size + style->size_size;
     uint64_t at = style->first;
     for (int i = 0; i < CHUNKS_MOST; i++) {
-        if (trl__source_get(source, at, header, header_size) < header_size)
+        if (trl__sound_source_get(source, at, header, header_size) < header_size)
             break;
         uint64_t length = number(header + style->id_size, style->size_size, style->big_endian);
         if (style->size_counts_header)
@@ -143,7 +143,7 @@ static const chunk_style *style_of(const uint8_t *head, size_t n)
     return NULL;
 }
 
-static int check_au(trl__source *source, const uint8_t *head, size_t size, trl_error *err)
+static int check_au(trl__sound_source *source, const uint8_t *head, size_t size, trl_error *err)
 {
     if (size < 24)
         return fail_damaged(source, size, "AU", err);
@@ -164,10 +164,10 @@ static uint64_t sphere_number(const char *header, const char *name, uint64_t oth
     return value >= 0 && value < (long long)1 << 40 ? (uint64_t)value : otherwise;
 }
 
-static int check_sphere(trl__source *source, trl_error *err)
+static int check_sphere(trl__sound_source *source, trl_error *err)
 {
     char header[SPHERE_HEADER_MOST + 1];
-    size_t n = trl__source_get(source, 0, header, SPHERE_HEADER_MOST);
+    size_t n = trl__sound_source_get(source, 0, header, SPHERE_HEADER_MOST);
     header[n] = '\0';
     char *end = strstr(header, "end_head");
     if (!end)
@@ -187,10 +187,10 @@ static int check_sphere(trl__source *source, trl_error *err)
 }
 
 /* Is there, at this place, a whole page that is marked as the last of its stream? */
-static int is_last_ogg_page(trl__source *source, uint64_t at)
+static int is_last_ogg_page(trl__sound_source *source, uint64_t at)
 {
     uint8_t header[27 + 255];
-    size_t n = trl__source_get(source, at, header, sizeof header);
+    size_t n = trl__sound_source_get(source, at, header, sizeof header);
     if (n < 27 || !starts(header, n, 0, "OggS") || !(header[5] & 4))
         return 0;
     size_t segments = header[26], length = 27 + segments;
@@ -199,13 +199,13 @@ static int is_last_ogg_page(trl__source *source, uint64_t at)
     return length <= source->size - at;
 }
 
-static int check_ogg(trl__source *source, trl_error *err)
+static int check_ogg(trl__sound_source *source, trl_error *err)
 {
     uint8_t block[4096 + 3];
     uint64_t lowest = source->size > OGG_PAGE_MOST ? source->size - OGG_PAGE_MOST : 0;
     for (uint64_t end = source->size; end > lowest; end -= end - lowest < 4096 ? end - lowest : 4096) {
         uint64_t start = end - lowest < 4096 ? lowest : end - 4096;
-        size_t n = trl__source_get(source, start, block, (size_t)(end - start) + 3);
+        size_t n = trl__sound_source_get(source, start, block, (size_t)(end - start) + 3);
         for (size_t i = n; i-- > 0;)
             if (starts(block, n, i, "OggS") && is_last_ogg_page(source, start + i))
                 return 0;
@@ -215,10 +215,10 @@ static int check_ogg(trl__source *source, trl_error *err)
                           "what is left with: ffmpeg -i IN -c copy OUT");
 }
 
-int trl__sound_header_check(trl__source *source, trl_error *err)
+int trl__sound_header_check(trl__sound_source *source, trl_error *err)
 {
     uint8_t head[40];
-    size_t n = trl__source_get(source, 0, head, sizeof head);
+    size_t n = trl__sound_source_get(source, 0, head, sizeof head);
     if (source->size == 0)
         return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is empty (0 bytes)", source->name);
     if (source->io_error)
@@ -280,10 +280,10 @@ static int is_text(const uint8_t *bytes, size_t n)
     return 1;
 }
 
-int trl__sound_header_explain(trl__source *source, trl_error *err)
+int trl__sound_header_explain(trl__sound_source *source, trl_error *err)
 {
     uint8_t head[256];
-    size_t n = trl__source_get(source, 0, head, sizeof head);
+    size_t n = trl__sound_source_get(source, 0, head, sizeof head);
     if (source->io_error)
         return trl__fail(err, TRL_EIO, "%s: reading: %s", source->name, strerror(source->io_error));
     const chunk_style *style = style_of(head, n);

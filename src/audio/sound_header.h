@@ -6,9 +6,9 @@
 
 /* Before libsndfile opens the source: fails with TRL_ECORRUPT where bytes are missing at the end, TRL_EFORMAT for an
  * empty file, TRL_EUNSUPPORTED for packed SPHERE. A sound length of 0 that only says "written to a pipe" is patched. */
-int trl__sound_header_check(trl__source *source, trl_error *err);
+int trl__sound_header_check(trl__sound_source *source, trl_error *err);
 
 /* After libsndfile has refused the source: says why, as far as the bytes show. Always fails. */
-int trl__sound_header_explain(trl__source *source, trl_error *err);
+int trl__sound_header_explain(trl__sound_source *source, trl_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #define PIPE_MOST ((size_t)4 << 30) /* bytes that are taken into memory */
 
 /* Everything from fd into memory. */
-static int swallow(trl__source *source, int fd, trl_error *err)
+static int swallow(trl__sound_source *source, int fd, trl_error *err)
 {
     size_t size = 0, capacity = 0;
     for (;;) {
@@ -37,7 +37,7 @@ static int swallow(trl__source *source, int fd, trl_error *err)
     return 0;
 }
 
-static int open_fd(trl__source *source, int fd, trl_error *err)
+static int open_fd(trl__sound_source *source, int fd, trl_error *err)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
@@ -55,10 +55,10 @@ static int open_fd(trl__source *source, int fd, trl_error *err)
     return 0;
 }
 
-int trl__source_open(const char *path, trl__source *out, trl_error *err)
+int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *err)
 {
     int standard_input = strcmp(path, "-") == 0;
-    *out = (trl__source){.fd = -1, .name = trl__strdup(standard_input ? "standard input" : path)};
+    *out = (trl__sound_source){.fd = -1, .name = trl__strdup(standard_input ? "standard input" : path)};
     if (!out->name)
         return trl__fail_memory(err);
     int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -66,27 +66,27 @@ int trl__source_open(const char *path, trl__source *out, trl_error *err)
     if (fd >= 0 && !standard_input && out->fd < 0)
         close(fd);
     if (rc < 0)
-        trl__source_close(out);
+        trl__sound_source_close(out);
     return rc;
 }
 
-int trl__source_from_memory(const char *name, const void *bytes, size_t size, trl__source *out, trl_error *err)
+int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out, trl_error *err)
 {
-    *out = (trl__source){.fd = -1, .window = bytes, .window_size = size, .size = size, .name = trl__strdup(name)};
+    *out = (trl__sound_source){.fd = -1, .window = bytes, .window_size = size, .size = size, .name = trl__strdup(name)};
     return out->name ? 0 : trl__fail_memory(err);
 }
 
-void trl__source_close(trl__source *source)
+void trl__sound_source_close(trl__sound_source *source)
 {
     if (source->fd >= 0)
         close(source->fd);
     trl__free(source->owned);
     trl__free(source->name);
-    *source = (trl__source){.fd = -1};
+    *source = (trl__sound_source){.fd = -1};
 }
 
 /* Moves the window to where offset is its first byte. Returns 0 when there is nothing to read. */
-static int move_window(trl__source *source, uint64_t offset)
+static int move_window(trl__sound_source *source, uint64_t offset)
 {
     if (source->fd < 0)
         return 0;
@@ -101,7 +101,7 @@ static int move_window(trl__source *source, uint64_t offset)
     return n > 0;
 }
 
-size_t trl__source_get(trl__source *source, uint64_t offset, void *bytes, size_t n)
+size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *bytes, size_t n)
 {
     uint8_t *to = bytes;
     size_t done = 0;
@@ -123,12 +123,12 @@ size_t trl__source_get(trl__source *source, uint64_t offset, void *bytes, size_t
 
 static sf_count_t io_length(void *user)
 {
-    return (sf_count_t)((trl__source *)user)->size;
+    return (sf_count_t)((trl__sound_source *)user)->size;
 }
 
 static sf_count_t io_seek(sf_count_t offset, int whence, void *user)
 {
-    trl__source *source = user;
+    trl__sound_source *source = user;
     sf_count_t base = whence == SEEK_SET ? 0 : (sf_count_t)(whence == SEEK_CUR ? source->position : source->size);
     sf_count_t target;
     if (__builtin_add_overflow(base, offset, &target) || target < 0)
@@ -139,8 +139,8 @@ static sf_count_t io_seek(sf_count_t offset, int whence, void *user)
 
 static sf_count_t io_read(void *bytes, sf_count_t count, void *user)
 {
-    trl__source *source = user;
-    size_t n = count > 0 ? trl__source_get(source, source->position, bytes, (size_t)count) : 0;
+    trl__sound_source *source = user;
+    size_t n = count > 0 ? trl__sound_source_get(source, source->position, bytes, (size_t)count) : 0;
     source->position += n;
     source->starved = n ? 0 : source->starved + 1;
     return (sf_count_t)n;
@@ -154,8 +154,8 @@ static sf_count_t io_write(const void *bytes, sf_count_t count, void *user)
 
 static sf_count_t io_tell(void *user)
 {
-    return (sf_count_t)((trl__source *)user)->position;
+    return (sf_count_t)((trl__sound_source *)user)->position;
 }
 
-SF_VIRTUAL_IO trl__source_io = {
+SF_VIRTUAL_IO trl__sound_source_io = {
     .get_filelen = io_length, .seek = io_seek, .read = io_read, .write = io_write, .tell = io_tell};

@@ -1,7 +1,7 @@
 /* The bytes of a sound file, wherever they are: a file, standard input or memory.
  *
  * A regular file is read through a window of fixed size. Pipes and standard input are taken into memory first, because
- * most formats need seeking. libsndfile gets its bytes through trl__source_io.
+ * most formats need seeking. libsndfile gets its bytes through trl__sound_source_io.
  */
 #ifndef TRL_AUDIO_SOUND_SOURCE_H
 #define TRL_AUDIO_SOUND_SOURCE_H
@@ -11,7 +11,7 @@
 #include <sndfile.h>
 #include <trellis/error.h>
 
-typedef struct trl__source {
+typedef struct trl__sound_source {
     char *name;    /* for messages; owned */
     int fd;        /* -1: everything is in the window */
     uint64_t size; /* bytes */
@@ -25,19 +25,19 @@ typedef struct trl__source {
     uint64_t patch_at;     /* where patch_size bytes are seen as `patch` instead of what the file has */
     uint8_t patch[4];
     size_t patch_size;
-} trl__source;
+} trl__sound_source;
 
 /* Returns 0, TRL_ENOENT, TRL_EIO (also: a folder), TRL_ELIMIT (endless pipe), TRL_ENOMEM. */
-int trl__source_open(const char *path, trl__source *out, trl_error *err);
+int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *err);
 
 /* The bytes stay the caller's and must outlive the source. */
-int trl__source_from_memory(const char *name, const void *bytes, size_t size, trl__source *out, trl_error *err);
+int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out, trl_error *err);
 
-void trl__source_close(trl__source *source);
+void trl__sound_source_close(trl__sound_source *source);
 
 /* Up to n bytes from offset on; fewer only at the end of the file or when reading fails (io_error). */
-size_t trl__source_get(trl__source *source, uint64_t offset, void *bytes, size_t n);
+size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *bytes, size_t n);
 
-extern SF_VIRTUAL_IO trl__source_io; /* user data: a trl__source */
+extern SF_VIRTUAL_IO trl__sound_source_io; /* user data: a trl__sound_source */
 
 #endif

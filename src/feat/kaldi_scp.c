@@ -5,7 +5,7 @@
 #include "feat/feature_format.h"
 #include "feat/kaldi_matrix.h"
 #include "base/fail.h"
-#include "base/log.h"
+#include "base/log_write.h"
 #include "base/memory.h"
 
 #include <ctype.h>
