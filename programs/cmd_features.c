@@ -120,9 +120,9 @@ static int open_writer(job *j)
 
 static void say_summary(const job *j, const trl_extract_summary *s)
 {
-    cli_say(&j->values->common, "%zu utterances, %zu frames of %d values, %.1f minutes of sound%s%s", s->utterances,
-            s->frames, trl_frontend_dim(j->frontend), s->seconds / 60, j->values->output ? " -> " : "",
-            j->values->output ? j->values->output : "");
+    if (j->values->output)
+        cli_say(&j->values->common, "%zu utterances, %zu frames of %d values, %.1f minutes of sound -> %s",
+                s->utterances, s->frames, trl_frontend_dim(j->frontend), s->seconds / 60, j->values->output);
     if (s->skipped == 0)
         return;
     fprintf(stderr, "%zu utterance%s skipped:\n", s->skipped, s->skipped == 1 ? "" : "s");
@@ -136,7 +136,8 @@ static int extract(job *j)
     trl_extract_options o = trl_extract_defaults();
     o.channel = j->channel;
     o.skip_bad = j->values->skip_bad;
-    o.progress = cli_progress(&j->values->common, "features", "utt", trl_corpus_count(j->corpus));
+    o.only = j->writer ? NULL : j->drawn;
+    o.progress = j->writer ? cli_progress(&j->values->common, "features", "utt", trl_corpus_count(j->corpus)) : NULL;
     int failed =
         trl_extract_corpus(j->corpus, j->frontend, &o, j->pool, j->findings, use_frames, j, &summary, &err) < 0;
     trl_progress_destroy(o.progress);

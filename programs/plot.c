@@ -108,6 +108,14 @@ static int mel_spectrogram(const plot_input *in, trl_matrix *out, trl_error *err
     return code;
 }
 
+static double peak(const plot_input *in)
+{
+    float most = 1e-6f;
+    for (size_t i = 0; i < in->count; i++)
+        most = fmaxf(most, fabsf(in->samples[i]));
+    return (double)most;
+}
+
 static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, const trl_matrix *frames)
 {
     double seconds = (double)in->count / in->rate, step = in->shift_ms / 1000, most = 0, top = in->rate / 2;
@@ -118,9 +126,10 @@ static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, 
             seconds);
     fputs("set multiplot layout 3,1 title ", to);
     write_quoted(to, in->title);
-    fputs(" noenhanced\nset ylabel 'amplitude'\nset yrange [-1:1]\nset format x ''\n"
-          "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a'\n",
-          to);
+    fprintf(to,
+            " noenhanced\nset ylabel 'amplitude'\nset yrange [%g:%g]\nset format x ''\n"
+            "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a'\n",
+            -1.1 * peak(in), 1.1 * peak(in));
     fprintf(to,
             "set ylabel 'Hz'\nset yrange [-0.5:%g]\nset cbrange [%g:%g]\nset palette defined (0 'white', 1 '#6090c0', "
             "2 '#102040')\n",

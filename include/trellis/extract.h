@@ -17,8 +17,9 @@
 TRL_BEGIN_DECLS
 
 typedef struct trl_extract_options {
-    int channel;            /* for utterances that don't say theirs: 0-based, or TRL_CHANNEL_MIX */
-    int skip_bad;           /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    int channel;      /* for utterances that don't say theirs: 0-based, or TRL_CHANNEL_MIX */
+    int skip_bad;     /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    const char *only; /* deliver this utterance alone (its speaker is still read where CMVN needs it); NULL: all */
     trl_progress *progress; /* counts utterances; may be NULL */
 } trl_extract_options;
 

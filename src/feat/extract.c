@@ -13,6 +13,7 @@
 #include <trellis/extract.h>
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BLOCK 16384         /* samples read at once */
@@ -155,6 +156,8 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
     trl_progress_add(x->options.progress, 1);
     if (s->code < 0)
         return skip_or_fail(x, u, s, err);
+    if (x->options.only && strcmp(x->options.only, u->id) != 0)
+        return 0;
     x->summary.utterances++;
     x->summary.frames += s->frames.rows;
     x->summary.seconds += s->seconds;
@@ -267,6 +270,17 @@ static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
 
 /* ---- setting up ---- */
 
+/* With `only`: that utterance, and its speaker's others where the speaker's sums are needed. */
+static int is_wanted(const extraction *x, const trl_utterance *u)
+{
+    if (!x->options.only)
+        return 1;
+    long only = trl_corpus_find(x->corpus, x->options.only);
+    int speaker = only >= 0 ? trl_corpus_get(x->corpus, (size_t)only)->speaker_index : -1;
+    return trl_frontend_get(x->frontend)->cmvn == TRL_CMVN_SPEAKER ? u->speaker_index == speaker
+                                                                   : strcmp(u->id, x->options.only) == 0;
+}
+
 static int choose_items(extraction *x, trl_error *err)
 {
     size_t count = trl_corpus_count(x->corpus);
@@ -275,6 +289,8 @@ static int choose_items(extraction *x, trl_error *err)
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         const trl_utterance *u = trl_corpus_get(x->corpus, i);
+        if (!is_wanted(x, u))
+            continue;
         if (!u->bad) {
             x->items[x->item_count++] = i;
             continue;
