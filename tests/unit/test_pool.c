@@ -17,7 +17,7 @@
 #include <time.h>
 
 static const int thread_counts[] = {1, 2, 3, 8};
-#define FOR_EACH_POOL(pool)                                                                       \
+#define FOR_EACH_POOL(pool)                                                                        \
     for (size_t pool##_i = 0; pool##_i < sizeof thread_counts / sizeof *thread_counts; pool##_i++) \
         for (trl_pool *pool = make_pool(thread_counts[pool##_i]); pool; trl_pool_destroy(pool), pool = NULL)
 
@@ -43,12 +43,12 @@ static void every_item_runs_once(void **state)
     static int runs[1000];
     static const size_t counts[] = {0, 1, 2, 7, 1000};
     FOR_EACH_POOL(pool)
-        for (size_t c = 0; c < 5; c++) {
-            memset(runs, 0, sizeof runs);
-            assert_int_equal(trl_pool_for(pool, counts[c], count_item, runs, NULL), 0);
-            for (size_t i = 0; i < 1000; i++)
-                assert_int_equal(runs[i], i < counts[c]);
-        }
+    for (size_t c = 0; c < 5; c++) {
+        memset(runs, 0, sizeof runs);
+        assert_int_equal(trl_pool_for(pool, counts[c], count_item, runs, NULL), 0);
+        for (size_t i = 0; i < 1000; i++)
+            assert_int_equal(runs[i], i < counts[c]);
+    }
     memset(runs, 0, sizeof runs);
     assert_int_equal(trl_pool_for(NULL, 1000, count_item, runs, NULL), 0);
     for (size_t i = 0; i < 1000; i++)
@@ -101,7 +101,8 @@ static int wait_for_the_others(void *user, size_t index, int worker, trl_error *
 static void a_long_item_holds_nobody_up(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 99, 0};
         if (trl_pool_threads(pool) > 1)
             assert_int_equal(trl_pool_for(pool, 100, wait_for_the_others, &gate, NULL), 0);
@@ -161,8 +162,8 @@ static void loops_inside_loops(void **state)
 {
     (void)state;
     FOR_EACH_POOL(pool)
-        for (int depth = 0; depth <= 3; depth++)
-            check_nested(pool, 40, depth);
+    for (int depth = 0; depth <= 3; depth++)
+        check_nested(pool, 40, depth);
 }
 
 struct caller {
@@ -186,7 +187,8 @@ static void *call_from_outside(void *user)
 static void many_threads_call_at_once(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct caller callers[6];
         pthread_t threads[6];
         for (int i = 0; i < 6; i++) {
@@ -217,7 +219,8 @@ static void a_loop_may_use_another_pool(void **state)
 {
     (void)state;
     struct two_pools pools = {.other = make_pool(3)};
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         memset(pools.runs, 0, sizeof pools.runs);
         assert_int_equal(trl_pool_for(pool, 20, use_other_pool, &pools, NULL), 0);
         for (int i = 0; i < 100; i++)
@@ -246,20 +249,20 @@ static void the_lowest_failure_is_reported(void **state)
     (void)state;
     static const size_t firsts[] = {0, 1, 50, 997};
     FOR_EACH_POOL(pool)
-        for (size_t f = 0; f < 4; f++) {
-            struct failing failing = {.first = firsts[f]};
-            trl_error err;
-            char expected[32];
-            snprintf(expected, sizeof expected, "item %zu", firsts[f]);
-            int code = firsts[f] % 2 ? TRL_EFORMAT : TRL_EIO;
-            assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, &err), code);
-            assert_int_equal(err.code, code);
-            assert_string_equal(err.text, expected);
-            assert_true(failing.ran > firsts[f]);
-            if (trl_pool_threads(pool) == 1)
-                assert_int_equal(failing.ran, firsts[f] + 1);
-            assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, NULL), code);
-        }
+    for (size_t f = 0; f < 4; f++) {
+        struct failing failing = {.first = firsts[f]};
+        trl_error err;
+        char expected[32];
+        snprintf(expected, sizeof expected, "item %zu", firsts[f]);
+        int code = firsts[f] % 2 ? TRL_EFORMAT : TRL_EIO;
+        assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, &err), code);
+        assert_int_equal(err.code, code);
+        assert_string_equal(err.text, expected);
+        assert_true(failing.ran > firsts[f]);
+        if (trl_pool_threads(pool) == 1)
+            assert_int_equal(failing.ran, firsts[f] + 1);
+        assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, NULL), code);
+    }
 }
 
 /* Item 0 fails only after a later item has failed: the later failure must not win, and nothing new may start. */
@@ -289,7 +292,8 @@ static int fail_late(void *user, size_t index, int worker, trl_error *err)
 static void a_later_item_that_fails_sooner_does_not_win(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct late late = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
         trl_error err;
         if (trl_pool_threads(pool) == 1)
@@ -310,7 +314,8 @@ static int fail_inside(void *user, size_t index, int worker, trl_error *err)
 static void an_inner_failure_comes_out(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         trl_error err;
         assert_int_equal(trl_pool_for(pool, 20, fail_inside, pool, &err), TRL_EFORMAT);
         assert_string_equal(err.text, "item 3");
@@ -348,16 +353,11 @@ static void no_memory_and_no_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_runs_once),
-        cmocka_unit_test(sizes_of_pools),
-        cmocka_unit_test(a_long_item_holds_nobody_up),
-        cmocka_unit_test(loops_inside_loops),
-        cmocka_unit_test(many_threads_call_at_once),
-        cmocka_unit_test(a_loop_may_use_another_pool),
-        cmocka_unit_test(the_lowest_failure_is_reported),
-        cmocka_unit_test(a_later_item_that_fails_sooner_does_not_win),
-        cmocka_unit_test(an_inner_failure_comes_out),
-        cmocka_unit_test(no_memory_and_no_threads),
+        cmocka_unit_test(every_item_runs_once),           cmocka_unit_test(sizes_of_pools),
+        cmocka_unit_test(a_long_item_holds_nobody_up),    cmocka_unit_test(loops_inside_loops),
+        cmocka_unit_test(many_threads_call_at_once),      cmocka_unit_test(a_loop_may_use_another_pool),
+        cmocka_unit_test(the_lowest_failure_is_reported), cmocka_unit_test(a_later_item_that_fails_sooner_does_not_win),
+        cmocka_unit_test(an_inner_failure_comes_out),     cmocka_unit_test(no_memory_and_no_threads),
     };
     return RUN(tests);
 }
