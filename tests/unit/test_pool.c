@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,77 @@ static void loops_inside_loops(void **state)
     FOR_EACH_POOL(pool)
     for (int depth = 0; depth <= 3; depth++)
         check_nested(pool, 40, depth);
+}
+
+/* Every thread has one item, since no item ends before all have begun; then each runs a loop of its own. */
+struct meeting {
+    trl_pool *pool;
+    pthread_barrier_t barrier;
+    int outer[16], inner[16]; /* worker numbers by item */
+};
+
+static int note_worker(void *user, size_t index, int worker, trl_error *err)
+{
+    (void)index;
+    (void)err;
+    *(int *)user = worker;
+    return 0;
+}
+
+static int meet(void *user, size_t index, int worker, trl_error *err)
+{
+    struct meeting *meeting = user;
+    meeting->outer[index] = worker;
+    pthread_barrier_wait(&meeting->barrier);
+    return trl_pool_for(meeting->pool, 1, note_worker, &meeting->inner[index], err);
+}
+
+static void threads_have_numbers_of_their_own(void **state)
+{
+    (void)state;
+    FOR_EACH_POOL(pool)
+    {
+        struct meeting meeting = {.pool = pool};
+        int threads = trl_pool_threads(pool), seen[16] = {0};
+        pthread_barrier_init(&meeting.barrier, NULL, (unsigned)threads);
+        assert_int_equal(trl_pool_for(pool, (size_t)threads, meet, &meeting, NULL), 0);
+        pthread_barrier_destroy(&meeting.barrier);
+        for (int i = 0; i < threads; i++) {
+            assert_in_range(meeting.outer[i], 0, threads - 1);
+            assert_int_equal(seen[meeting.outer[i]]++, 0);
+            assert_int_equal(meeting.inner[i], meeting.outer[i]);
+        }
+    }
+}
+
+struct slow {
+    pthread_barrier_t begun;
+    int finished; /* plain: the end of the loop must order it */
+};
+
+static int finish_slowly(void *user, size_t index, int worker, trl_error *err)
+{
+    (void)index;
+    (void)err;
+    struct slow *slow = user;
+    pthread_barrier_wait(&slow->begun);
+    for (int i = 0; worker != 0 && i < 2000; i++)
+        sched_yield();
+    if (worker != 0)
+        slow->finished = 1;
+    return 0;
+}
+
+static void a_loop_ends_after_its_last_item(void **state)
+{
+    (void)state;
+    trl_pool *pool = make_pool(2);
+    struct slow slow = {.finished = 0};
+    pthread_barrier_init(&slow.begun, NULL, 2);
+    assert_int_equal(trl_pool_for(pool, 2, finish_slowly, &slow, NULL), 0);
+    assert_int_equal(slow.finished, 1);
+    pthread_barrier_destroy(&slow.begun);
+    trl_pool_destroy(pool);
 }
 
 struct caller {
@@ -353,11 +425,18 @@ static void no_memory_and_no_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_runs_once),           cmocka_unit_test(sizes_of_pools),
-        cmocka_unit_test(a_long_item_holds_nobody_up),    cmocka_unit_test(loops_inside_loops),
-        cmocka_unit_test(many_threads_call_at_once),      cmocka_unit_test(a_loop_may_use_another_pool),
-        cmocka_unit_test(the_lowest_failure_is_reported), cmocka_unit_test(a_later_item_that_fails_sooner_does_not_win),
-        cmocka_unit_test(an_inner_failure_comes_out),     cmocka_unit_test(no_memory_and_no_threads),
+        cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(sizes_of_pools),
+        cmocka_unit_test(a_long_item_holds_nobody_up),
+        cmocka_unit_test(loops_inside_loops),
+        cmocka_unit_test(threads_have_numbers_of_their_own),
+        cmocka_unit_test(a_loop_ends_after_its_last_item),
+        cmocka_unit_test(many_threads_call_at_once),
+        cmocka_unit_test(a_loop_may_use_another_pool),
+        cmocka_unit_test(the_lowest_failure_is_reported),
+        cmocka_unit_test(a_later_item_that_fails_sooner_does_not_win),
+        cmocka_unit_test(an_inner_failure_comes_out),
+        cmocka_unit_test(no_memory_and_no_threads),
     };
     return RUN(tests);
 }
