@@ -1,14 +1,20 @@
 /* A pool of threads that share out the items of a loop.
  *
- *     static int square(void *user, size_t index, int worker, trl_error *err) { ((int *)user)[index] *= index; return
- * 0; } trl_pool_create(0, &pool, &err);                  // as many threads as the machine has cores trl_pool_for(pool,
- * count, square, numbers, &err); trl_pool_destroy(pool);
+ *     static int twice(void *user, size_t index, int worker, trl_error *err)
+ *     {
+ *         ((int *)user)[index] *= 2;
+ *         return 0;
+ *     }
+ *
+ *     trl_pool_create(0, &pool, &err);                   // as many threads as the machine has cores
+ *     trl_pool_for(pool, count, twice, numbers, &err);
+ *     trl_pool_destroy(pool);
  *
  * Items are handed out one by one in rising order, so uneven items balance themselves. A loop inside an item of
  * another loop is safe and shares the same threads.
  *
  * Indices: item index 0 … count-1; worker 0 … trl_pool_threads()-1, unique among the threads that work on one loop,
- * so that scratch[worker] belongs to one item at a time.
+ * so that scratch[worker] belongs to one item at a time. A loop inside an item keeps its thread's number.
  */
 #ifndef TRELLIS_POOL_H
 #define TRELLIS_POOL_H

@@ -133,6 +133,8 @@ static int open_target(trl_file *file, const char *path, trl_error *err)
         file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return file->fd < 0 ? trl__fail_errno(err, "standard output", "can't write") : 0;
     }
+    if (path[0] == '\0')
+        return trl__fail(err, TRL_ENOENT, "an empty file name can't be written");
     struct stat status;
     int exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))

@@ -15,24 +15,35 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+static int fail_too_large(const char *path, trl_error *err)
+{
+    return trl__fail(err, TRL_ELIMIT, "%s: larger than %zu GiB of text; split it", path, TRL_TEXT_MOST >> 30);
+}
+
+/* The place is the one in the packed file, where it is known: a pipe has none. */
+static int fail_gzip(gzFile file, const char *path, trl_error *err, const char *what)
+{
+    z_off_t offset = gzoffset(file);
+    return offset < 0 ? trl__fail_line(err, TRL_ECORRUPT, path, 0, "%s", what)
+                      : trl__fail_byte(err, TRL_ECORRUPT, path, (uint64_t)offset, "%s", what);
+}
+
 static int read_all(gzFile file, const char *path, trl__text *out, trl_error *err)
 {
     size_t capacity = 0;
     for (;;) {
         if (out->size > TRL_TEXT_MOST)
-            return trl__fail(err, TRL_ELIMIT, "%s: larger than %zu GiB of text; split it", path, TRL_TEXT_MOST >> 30);
+            return fail_too_large(path, err);
         if (TRL_GROW(out->bytes, capacity, out->size + ((size_t)64 << 10)) < 0)
             return trl__fail_memory(err);
         size_t room = capacity - out->size - 4; /* a final NUL, wide enough for UTF-16 */
         int got = gzread(file, out->bytes + out->size, (unsigned)(room > 1 << 30 ? 1 << 30 : room));
         if (got < 0) {
             int zlib_code;
-            const char *reason = gzerror(file, &zlib_code);
-            if (zlib_code == Z_ERRNO)
-                return trl__fail_errno(err, path, "reading failed");
-            const char *name_end = strstr(reason, ": "); /* zlib puts a name of its own in front */
-            return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "damaged gzip data (%s)",
-                                  name_end ? name_end + 2 : reason);
+            gzerror(file, &zlib_code);
+            return zlib_code == Z_ERRNO       ? trl__fail_errno(err, path, "reading failed")
+                   : zlib_code == Z_MEM_ERROR ? trl__fail_memory(err)
+                                              : fail_gzip(file, path, err, "the gzip data is damaged");
         }
         if (got == 0)
             break;
@@ -41,7 +52,7 @@ static int read_all(gzFile file, const char *path, trl__text *out, trl_error *er
     int zlib_code;
     gzerror(file, &zlib_code);
     if (zlib_code == Z_BUF_ERROR)
-        return trl__fail_byte(err, TRL_ECORRUPT, path, out->size, "the gzip data ends too early");
+        return fail_gzip(file, path, err, "the gzip data ends too early");
     memset(out->bytes + out->size, 0, 4);
     return 0;
 }
@@ -121,9 +132,11 @@ int trl__text_read(const char *path, trl__text *out, trl_error *err)
     if (fd < 0)
         return trl__fail_errno(err, path, "can't open");
     struct stat status;
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    int known = fstat(fd, &status) == 0;
+    if (known && (S_ISDIR(status.st_mode) || (uint64_t)status.st_size > TRL_TEXT_MOST)) {
         close(fd);
-        return trl__fail(err, TRL_EIO, "%s: is a folder, not a file", path);
+        return S_ISDIR(status.st_mode) ? trl__fail(err, TRL_EIO, "%s: is a folder, not a file", path)
+                                       : fail_too_large(path, err);
     }
     gzFile file = gzdopen(fd, "rb");
     if (!file) {

@@ -28,10 +28,9 @@ static int item_fails(const struct trial *trial, size_t index)
 /* Busy for a time that differs by a factor of a thousand from item to item. */
 static void work(uint64_t seed, size_t index)
 {
-    volatile uint32_t sum = 0;
     uint32_t steps = 1u << trl__random_bits(seed, 2, index) % 11;
-    for (uint32_t i = 0; i < steps; i++)
-        sum += i;
+    for (volatile uint32_t i = 0; i < steps; i++) {
+    }
 }
 
 static int run_item(void *user, size_t index, int worker, trl_error *err)

@@ -41,6 +41,7 @@ static void failure_leaves_the_matrix(void **state)
     trl_matrix_row(&m, 1)[2] = 7;
     assert_int_equal(trl_matrix_resize(&m, SIZE_MAX / 2, 3, &err), TRL_ENOMEM);
     assert_int_equal(trl_matrix_resize(&m, SIZE_MAX / 4, 2, &err), TRL_ENOMEM);
+    assert_int_equal(trl_matrix_resize(&m, SIZE_MAX / 2 + 1, 2, &err), TRL_ENOMEM); /* wraps to nothing */
     trl__memory_fail_after(1);
     assert_int_equal(trl_matrix_resize(&m, 20, 30, &err), TRL_ENOMEM);
     trl__memory_fail_after(0);

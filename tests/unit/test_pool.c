@@ -11,13 +11,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 static const int thread_counts[] = {1, 2, 3, 8};
-#define FOR_EACH_POOL(pool)                                                                       \
+#define FOR_EACH_POOL(pool)                                                                        \
     for (size_t pool##_i = 0; pool##_i < sizeof thread_counts / sizeof *thread_counts; pool##_i++) \
         for (trl_pool *pool = make_pool(thread_counts[pool##_i]); pool; trl_pool_destroy(pool), pool = NULL)
 
@@ -43,12 +44,12 @@ static void every_item_runs_once(void **state)
     static int runs[1000];
     static const size_t counts[] = {0, 1, 2, 7, 1000};
     FOR_EACH_POOL(pool)
-        for (size_t c = 0; c < 5; c++) {
-            memset(runs, 0, sizeof runs);
-            assert_int_equal(trl_pool_for(pool, counts[c], count_item, runs, NULL), 0);
-            for (size_t i = 0; i < 1000; i++)
-                assert_int_equal(runs[i], i < counts[c]);
-        }
+    for (size_t c = 0; c < 5; c++) {
+        memset(runs, 0, sizeof runs);
+        assert_int_equal(trl_pool_for(pool, counts[c], count_item, runs, NULL), 0);
+        for (size_t i = 0; i < 1000; i++)
+            assert_int_equal(runs[i], i < counts[c]);
+    }
     memset(runs, 0, sizeof runs);
     assert_int_equal(trl_pool_for(NULL, 1000, count_item, runs, NULL), 0);
     for (size_t i = 0; i < 1000; i++)
@@ -101,7 +102,8 @@ static int wait_for_the_others(void *user, size_t index, int worker, trl_error *
 static void a_long_item_holds_nobody_up(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 99, 0};
         if (trl_pool_threads(pool) > 1)
             assert_int_equal(trl_pool_for(pool, 100, wait_for_the_others, &gate, NULL), 0);
@@ -161,8 +163,79 @@ static void loops_inside_loops(void **state)
 {
     (void)state;
     FOR_EACH_POOL(pool)
-        for (int depth = 0; depth <= 3; depth++)
-            check_nested(pool, 40, depth);
+    for (int depth = 0; depth <= 3; depth++)
+        check_nested(pool, 40, depth);
+}
+
+/* Every thread has one item, since no item ends before all have begun; then each runs a loop of its own. */
+struct meeting {
+    trl_pool *pool;
+    pthread_barrier_t barrier;
+    int outer[16], inner[16]; /* worker numbers by item */
+};
+
+static int note_worker(void *user, size_t index, int worker, trl_error *err)
+{
+    (void)index;
+    (void)err;
+    *(int *)user = worker;
+    return 0;
+}
+
+static int meet(void *user, size_t index, int worker, trl_error *err)
+{
+    struct meeting *meeting = user;
+    meeting->outer[index] = worker;
+    pthread_barrier_wait(&meeting->barrier);
+    return trl_pool_for(meeting->pool, 1, note_worker, &meeting->inner[index], err);
+}
+
+static void threads_have_numbers_of_their_own(void **state)
+{
+    (void)state;
+    FOR_EACH_POOL(pool)
+    {
+        struct meeting meeting = {.pool = pool};
+        int threads = trl_pool_threads(pool), seen[16] = {0};
+        pthread_barrier_init(&meeting.barrier, NULL, (unsigned)threads);
+        assert_int_equal(trl_pool_for(pool, (size_t)threads, meet, &meeting, NULL), 0);
+        pthread_barrier_destroy(&meeting.barrier);
+        for (int i = 0; i < threads; i++) {
+            assert_in_range(meeting.outer[i], 0, threads - 1);
+            assert_int_equal(seen[meeting.outer[i]]++, 0);
+            assert_int_equal(meeting.inner[i], meeting.outer[i]);
+        }
+    }
+}
+
+struct slow {
+    pthread_barrier_t begun;
+    int finished; /* plain: the end of the loop must order it */
+};
+
+static int finish_slowly(void *user, size_t index, int worker, trl_error *err)
+{
+    (void)index;
+    (void)err;
+    struct slow *slow = user;
+    pthread_barrier_wait(&slow->begun);
+    for (int i = 0; worker != 0 && i < 2000; i++)
+        sched_yield();
+    if (worker != 0)
+        slow->finished = 1;
+    return 0;
+}
+
+static void a_loop_ends_after_its_last_item(void **state)
+{
+    (void)state;
+    trl_pool *pool = make_pool(2);
+    struct slow slow = {.finished = 0};
+    pthread_barrier_init(&slow.begun, NULL, 2);
+    assert_int_equal(trl_pool_for(pool, 2, finish_slowly, &slow, NULL), 0);
+    assert_int_equal(slow.finished, 1);
+    pthread_barrier_destroy(&slow.begun);
+    trl_pool_destroy(pool);
 }
 
 struct caller {
@@ -186,7 +259,8 @@ static void *call_from_outside(void *user)
 static void many_threads_call_at_once(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct caller callers[6];
         pthread_t threads[6];
         for (int i = 0; i < 6; i++) {
@@ -217,7 +291,8 @@ static void a_loop_may_use_another_pool(void **state)
 {
     (void)state;
     struct two_pools pools = {.other = make_pool(3)};
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         memset(pools.runs, 0, sizeof pools.runs);
         assert_int_equal(trl_pool_for(pool, 20, use_other_pool, &pools, NULL), 0);
         for (int i = 0; i < 100; i++)
@@ -246,20 +321,20 @@ static void the_lowest_failure_is_reported(void **state)
     (void)state;
     static const size_t firsts[] = {0, 1, 50, 997};
     FOR_EACH_POOL(pool)
-        for (size_t f = 0; f < 4; f++) {
-            struct failing failing = {.first = firsts[f]};
-            trl_error err;
-            char expected[32];
-            snprintf(expected, sizeof expected, "item %zu", firsts[f]);
-            int code = firsts[f] % 2 ? TRL_EFORMAT : TRL_EIO;
-            assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, &err), code);
-            assert_int_equal(err.code, code);
-            assert_string_equal(err.text, expected);
-            assert_true(failing.ran > firsts[f]);
-            if (trl_pool_threads(pool) == 1)
-                assert_int_equal(failing.ran, firsts[f] + 1);
-            assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, NULL), code);
-        }
+    for (size_t f = 0; f < 4; f++) {
+        struct failing failing = {.first = firsts[f]};
+        trl_error err;
+        char expected[32];
+        snprintf(expected, sizeof expected, "item %zu", firsts[f]);
+        int code = firsts[f] % 2 ? TRL_EFORMAT : TRL_EIO;
+        assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, &err), code);
+        assert_int_equal(err.code, code);
+        assert_string_equal(err.text, expected);
+        assert_true(failing.ran > firsts[f]);
+        if (trl_pool_threads(pool) == 1)
+            assert_int_equal(failing.ran, firsts[f] + 1);
+        assert_int_equal(trl_pool_for(pool, 1000, fail_from, &failing, NULL), code);
+    }
 }
 
 /* Item 0 fails only after a later item has failed: the later failure must not win, and nothing new may start. */
@@ -289,7 +364,8 @@ static int fail_late(void *user, size_t index, int worker, trl_error *err)
 static void a_later_item_that_fails_sooner_does_not_win(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         struct late late = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
         trl_error err;
         if (trl_pool_threads(pool) == 1)
@@ -310,7 +386,8 @@ static int fail_inside(void *user, size_t index, int worker, trl_error *err)
 static void an_inner_failure_comes_out(void **state)
 {
     (void)state;
-    FOR_EACH_POOL(pool) {
+    FOR_EACH_POOL(pool)
+    {
         trl_error err;
         assert_int_equal(trl_pool_for(pool, 20, fail_inside, pool, &err), TRL_EFORMAT);
         assert_string_equal(err.text, "item 3");
@@ -352,6 +429,8 @@ int main(void)
         cmocka_unit_test(sizes_of_pools),
         cmocka_unit_test(a_long_item_holds_nobody_up),
         cmocka_unit_test(loops_inside_loops),
+        cmocka_unit_test(threads_have_numbers_of_their_own),
+        cmocka_unit_test(a_loop_ends_after_its_last_item),
         cmocka_unit_test(many_threads_call_at_once),
         cmocka_unit_test(a_loop_may_use_another_pool),
         cmocka_unit_test(the_lowest_failure_is_reported),
