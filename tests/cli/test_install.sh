@@ -41,7 +41,8 @@ says_hello() { # HOW COMMAND …
     contains "$out" "trellis $version, " "$how"
 }
 
-# pkg-config, shared and static. The linker prefers a shared library, so for the second it may not see one.
+# pkg-config, shared and static. The linker prefers a shared library, so for the second it may not see one. All of the
+# static library is linked in: then everything that it needs must be named.
 [ "$(pkg-config --modversion trellis)" = "$version" ] || wrong "pkg-config gives another version than $version"
 read -ra flags < <(pkg-config --cflags --libs trellis)
 expect 0 "$cc" -std=c11 -Wall -Werror hello.c -o hello "${flags[@]}"
@@ -49,7 +50,7 @@ says_hello "shared, pkg-config" env LD_LIBRARY_PATH="$library" ./hello
 contains "$(readelf -d hello)" "libtrellis.so.${version%.*}" "what hello needs"
 mkdir hidden && mv "$library"/libtrellis.so* hidden
 read -ra flags < <(pkg-config --static --cflags --libs trellis)
-expect 0 "$cc" -std=c11 -Wall -Werror hello.c -o hello-static "${flags[@]}"
+expect 0 "$cc" -std=c11 -Wall -Werror hello.c -o hello-static -Wl,--whole-archive "$library/libtrellis.a" -Wl,--no-whole-archive "${flags[@]}"
 mv hidden/* "$library"
 says_hello "static, pkg-config" ./hello-static
 [[ $(readelf -d hello-static) != *libtrellis* ]] || wrong "the static hello needs libtrellis.so"
@@ -62,7 +63,7 @@ find_package(trellis REQUIRED COMPONENTS static)
 add_executable(hello-shared hello.c)
 target_link_libraries(hello-shared trellis::trellis)
 add_executable(hello-static hello.c)
-target_link_libraries(hello-static trellis::static)
+target_link_libraries(hello-static $<LINK_LIBRARY:WHOLE_ARCHIVE,trellis::static>)
 END
 expect 0 cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc"
 expect 0 cmake --build build
