@@ -255,3 +255,34 @@ const cli_command *cli_find(int count, char **words, int *used)
     }
     return found;
 }
+
+/* How far what was typed is from a command's name. A name of two words whose first is right is near in any case. */
+static size_t command_distance(const char *name, int count, char **words)
+{
+    const char *blank = strchr(name, ' ');
+    if (!blank)
+        return edit_distance(words[0], name);
+    char typed[64];
+    snprintf(typed, sizeof typed, "%s %s", words[0], count > 1 ? words[1] : "");
+    size_t distance = edit_distance(typed, name), first = (size_t)(blank - name);
+    return distance > 2 && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 ? 2 : distance;
+}
+
+int cli_unknown_command(int count, char **words)
+{
+    const char *best = NULL;
+    size_t best_distance = 3;
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        size_t distance = command_distance((*c)->name, count, words);
+        if (!(*c)->hidden && distance < best_distance) {
+            best = (*c)->name;
+            best_distance = distance;
+        }
+    }
+    const char *second = best && strchr(best, ' ') && count > 1 ? words[1] : "";
+    fprintf(stderr, "trellis: there is no command '%s%s%s'", words[0], *second ? " " : "", second);
+    if (best)
+        fprintf(stderr, "; did you mean '%s'?", best);
+    fputs("\ntry: trellis help\n", stderr);
+    return EXIT_USAGE;
+}

@@ -80,12 +80,16 @@ void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3)
 int cli_pool(const cli_common *common, trl_pool **pool);
 trl_progress *cli_progress(const cli_common *common, const char *label, const char *unit, uint64_t total);
 
+/* Says that there is no such command, and which one may be meant. Returns EXIT_USAGE. */
+int cli_unknown_command(int count, char **words);
+
 /* help.c: one command as text, as a manual page, as Markdown; and the list of all commands. */
 void help_text(FILE *out, const cli_command *command);
 void help_man(FILE *out, const cli_command *command);
 void help_markdown(FILE *out, const cli_command *command);
 void help_overview(FILE *out);
 void help_man_overview(FILE *out);
+void help_names(FILE *out); /* one per line, for scripts */
 
 /* The command that the words name (the longest match), and how many words it took; NULL when there is none. */
 const cli_command *cli_find(int count, char **words, int *used);

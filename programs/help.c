@@ -140,8 +140,11 @@ static void man_heading(FILE *out, const char *name, const char *summary)
     for (; name[i] && i < sizeof title - 1; i++)
         title[i] = name[i] == ' ' ? '-' : name[i];
     title[i] = '\0';
-    fprintf(out, ".TH TRELLIS%s%s 1 \"\" \"trellis %s\" \"trellis\"\n.SH NAME\ntrellis%s%s \\- %s\n", *title ? "-" : "",
-            title, trl_version(), *title ? "-" : "", title, summary);
+    const char *dash = *title ? "-" : "";
+    fprintf(out, ".TH trellis%s%s 1 \"\" \"trellis %s\" \"trellis\"\n.SH NAME\ntrellis%s%s \\- ", dash, title,
+            trl_version(), dash, title);
+    man_write(out, summary, strlen(summary));
+    fputc('\n', out);
 }
 
 static void man_exit_codes(FILE *out)
@@ -155,8 +158,11 @@ void help_man(FILE *out, const cli_command *command)
 {
     man_heading(out, command->name, command->summary);
     fprintf(out, ".SH SYNOPSIS\n.B trellis %s\n", command->name);
-    man_write(out, command->synopsis, strlen(command->synopsis));
-    fputs("\n.SH DESCRIPTION\n", out);
+    if (*command->synopsis) {
+        man_write(out, command->synopsis, strlen(command->synopsis));
+        fputc('\n', out);
+    }
+    fputs(".SH DESCRIPTION\n", out);
     paragraphs(out, command->description, man_paragraph);
     fputs(".SH OPTIONS\n", out);
     man_options(out, command->options);
@@ -199,8 +205,9 @@ static void markdown_options(FILE *out, const cli_option *options)
 
 void help_markdown(FILE *out, const cli_command *command)
 {
-    fprintf(out, "# trellis %s\n\n%c%s.\n\n```text\ntrellis %s %s\n```\n", command->name,
-            toupper((unsigned char)command->summary[0]), command->summary + 1, command->name, command->synopsis);
+    fprintf(out, "# trellis %s\n\n%c%s.\n\n```text\ntrellis %s%s%s\n```\n", command->name,
+            toupper((unsigned char)command->summary[0]), command->summary + 1, command->name,
+            *command->synopsis ? " " : "", command->synopsis);
     paragraphs(out, command->description, markdown_paragraph);
     fputs("\n## Options\n\n| option | meaning |\n|---|---|\n", out);
     markdown_options(out, command->options);
@@ -234,4 +241,11 @@ void help_man_overview(FILE *out)
             fprintf(out, ".TP\n.B %s\n%s\n", (*c)->name, (*c)->summary);
     man_exit_codes(out);
     fputs(".SH ENVIRONMENT\n.TP\n.B TRELLIS_CPU\nforces an instruction set: ref, base or avx2\n", out);
+}
+
+void help_names(FILE *out)
+{
+    for (const cli_command *const *c = cli_commands; *c; c++)
+        if (!(*c)->hidden)
+            fprintf(out, "%s\n", (*c)->name);
 }

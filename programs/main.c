@@ -35,7 +35,5 @@ int main(int argc, char **argv)
     const cli_command *command = cli_find(argc - 1, argv + 1, &used);
     if (command)
         return cli_run(command, argc - 1 - used, argv + 1 + used);
-    fprintf(stderr, "trellis: there is no command '%s'\n\n", argv[1]);
-    help_overview(stderr);
-    return EXIT_USAGE;
+    return cli_unknown_command(argc - 1, argv + 1);
 }

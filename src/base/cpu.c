@@ -8,7 +8,7 @@ static const char *const names[] = {"ref", "base", "avx2"};
 
 static trl__cpu_level best_level(void)
 {
-#if defined(__x86_64__)
+#if TRELLIS_SIMD
     if (__builtin_cpu_supports("avx2"))
         return TRL__CPU_AVX2;
 #endif

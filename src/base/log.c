@@ -1,4 +1,4 @@
-#include "base/log.h"
+#include "base/log_write.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Says something to the application's log callback; see trellis/log.h. */
-#ifndef TRL_BASE_LOG_H
-#define TRL_BASE_LOG_H
+#ifndef TRL_BASE_LOG_WRITE_H
+#define TRL_BASE_LOG_WRITE_H
 
 #include <trellis/log.h>
 

@@ -1,0 +1,19 @@
+/* All of trellis: includes every public header. Each of them can be included alone. */
+#ifndef TRELLIS_TRELLIS_H
+#define TRELLIS_TRELLIS_H
+
+#include <trellis/api.h>
+#include <trellis/audio.h>
+#include <trellis/corpus.h>
+#include <trellis/error.h>
+#include <trellis/feature_file.h>
+#include <trellis/file.h>
+#include <trellis/finding.h>
+#include <trellis/lexicon.h>
+#include <trellis/log.h>
+#include <trellis/matrix.h>
+#include <trellis/pool.h>
+#include <trellis/progress.h>
+#include <trellis/version.h>
+
+#endif
