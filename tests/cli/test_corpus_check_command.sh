@@ -1,30 +1,19 @@
+#!/usr/bin/env bash
 # trellis corpus check as a user runs it: a corpus with everything wrong, clean ones, wrong arguments, JSON.
-set -u
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+cd "$folder" || exit 1
 
-complain() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
-# run CODE ARGUMENTS…: standard output in out, standard error in messages
-run() {
-    expected=$1
+run() { # CODE ARGUMENTS …
+    local code=$1
     shift
-    "$TRELLIS" corpus check "$@" >out 2>messages
-    code=$?
-    [ $code = "$expected" ] || { complain "exit code $code, not $expected: corpus check $*"; cat out messages; }
+    expect "$code" "$TRELLIS" corpus check "$@"
 }
 
-# shows LINE: standard output has this line
-shows() {
-    grep -qxF -- "$1" out || { complain "missing: $1"; cat out; }
-}
+# The output has this line.
+shows() { grep -qxF -- "$1" out || wrong "missing: $1"$'\n'"$out"; }
 
-command -v sox >/dev/null || { echo "sox is not installed: skipped"; exit 77; }
+command -v sox >/dev/null || skip "sox is not installed"
 tone() { sox -n -r "$2" -c "${3:-1}" -b 16 "$1" synth "${4:-1}" sine 300 gain "${5:--12}"; }
 
 # ---- A Kaldi folder with everything wrong ----
@@ -33,7 +22,7 @@ tone set/good.wav 16000
 tone set/good2.wav 16000
 tone set/low.wav 8000
 tone set/two.wav 16000 2
-sox -D -n -r 16000 -b 16 set/loud.wav synth 1 square 250
+sox -D -n -r 16000 -b 16 set/loud.wav synth 1 sine 250 gain 6 2>/dev/null
 sox -n -r 16000 -b 16 set/quiet.wav trim 0 1
 sox -n -r 16000 -b 16 set/none.wav trim 0 0
 : >set/zero.wav
@@ -70,7 +59,7 @@ echo 'k-notext anna' >>set/utt2spk
 printf 'YES Y EH S\nNO N OW\nNONONO N OW N OW\nEMPTY\n' >lexicon.txt
 
 run 1 set --lexicon lexicon.txt --json found.json
-[ ! -e ran ] && [ ! -e set/ran ] || complain "a shell pipe was run"
+[ ! -e ran ] && [ ! -e set/ran ] || wrong "a shell pipe was run"
 shows 'lexicon.txt:4: word without phones; it is left out'
 shows 'set/wav.scp:16: o-alone: no sound file after the id'
 shows 'set/wav.scp:9: i-pipe: a shell command, not a sound file: sox good.wav -t wav - ; touch ran |'
@@ -79,21 +68,21 @@ shows 'set/wav.scp:10: j-gone: gone.wav is not in the corpus folder, its parent 
 shows 'set/text:15: q-nosound: a transcript for an utterance that is not in wav.scp'
 shows 'set/wav.scp:12: k-notext: there is no transcript for this sound'
 shows 'set/utt2spk: p-nospk: this utterance is not in utt2spk'
-grep -q '^set/junk.wav: h-junk: ' out || complain "junk.wav"
+grep -q '^set/junk.wav: h-junk: ' out || wrong "junk.wav"
 shows 'set/none.wav: f-none: there are no samples in this file'
 shows 'set/zero.wav: g-zero: there are no samples in this file'
 shows 'set/text:12: m-empty: the transcript is empty'
 shows 'set/low.wav: b-low: 8000 Hz instead of 16000 Hz'
 shows 'set/two.wav: c-two: 2 channels'
-grep -q '^set/loud.wav: d-loud: .* of the samples are at full scale$' out || complain "clipping"
-grep -q '^set/quiet.wav: e-quiet: no sample in 1.00 s is above ' out || complain "silence"
+grep -q '^set/loud.wav: d-loud: .* of the samples are at full scale$' out || wrong "clipping"
+grep -q '^set/quiet.wav: e-quiet: no sample in 1.00 s is above ' out || wrong "silence"
 shows 'set/text:11: l-long: 120 phones in 1.000 s of sound: they take 3.600 s at least'
 shows 'set/text:14: p-nospk: MAYBE is not in the lexicon (2 times, first here)'
 shows 'set/text:13: n-latin: the transcript is not valid UTF-8 (byte e9)'
 shows '15 utterances (10 unusable) of 2 speakers in 11 recordings, 0.00 h of usable sound at 16000 Hz'
 
 # Every kind that can be found in a Kaldi folder without segments is in the JSON, once or as often as it is wrong.
-python3 - <<'END' || complain "JSON"
+python3 - <<'END' || wrong "JSON"
 import collections, json
 found = json.load(open("found.json"))
 assert list(found) == ["corpus", "format", "summary", "findings"], list(found)
@@ -114,10 +103,10 @@ END
 
 # ---- The same for every number of threads, text and JSON ----
 run 1 set --lexicon lexicon.txt --threads 1 --json -
-mv out one.json
+cp out one.json
 run 1 set --lexicon lexicon.txt --threads 4 --json -
-cmp -s one.json out || complain "findings depend on --threads"
-cmp -s one.json found.json || complain "--json FILE and --json - differ"
+cmp -s one.json out || wrong "findings depend on --threads"
+cmp -s one.json found.json || wrong "--json FILE and --json - differ"
 
 # ---- Parts, folders, manifests ----
 mkdir -p speech/anna speech/bert
@@ -153,7 +142,7 @@ run 0 all.tsv
 shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 0.00 h of usable sound at 16000 Hz'
 run 0 speech/anna/1.wav --rate 16000
 run 1 speech/anna/1.wav --rate 44100
-"$TRELLIS" corpus check - --text-optional <speech/anna/1.wav >out 2>messages || complain "sound from standard input"
+run 0 - --text-optional <speech/anna/1.wav
 shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 0.00 h of usable sound at 16000 Hz'
 
 # ---- At most twenty of a kind, all with --all ----
@@ -161,14 +150,14 @@ for i in $(seq 10 40); do echo "u$i gone$i.wav"; done >set/wav.scp
 for i in $(seq 10 40); do echo "u$i YES"; done >set/text
 rm set/utt2spk
 run 1 set
-[ "$(grep -c '^set/wav.scp:' out)" = 20 ] || complain "not twenty findings shown"
+[ "$(grep -c '^set/wav.scp:' out)" = 20 ] || wrong "not twenty findings shown"
 shows 'and 11 more; --all shows them'
 run 1 set --all
-[ "$(grep -c '^set/wav.scp:' out)" = 31 ] || complain "--all does not show all"
+[ "$(grep -c '^set/wav.scp:' out)" = 31 ] || wrong "--all does not show all"
 
 # ---- Quiet, remarks, wrong arguments ----
 run 0 speech --quiet
-[ -s messages ] && complain "--quiet says something"
+[ -z "$err" ] || wrong "--quiet says: $err"
 run 2
 run 2 speech extra
 run 2 speech --format odd
@@ -176,15 +165,15 @@ run 2 speech --rate fast
 run 2 speech --rate=-1
 run 2 speech --clipped 101
 run 2 speech --lexikon lexicon.txt
-grep -q -- 'did you mean --lexicon' messages || complain "no suggestion for --lexikon"
+contains "$err" 'did you mean --lexicon' "a slip of the pen"
 run 3 nowhere
-grep -q 'nowhere' messages || complain "the missing corpus is not named"
+contains "$err" nowhere "the missing corpus"
 run 3 speech --lexicon nowhere.txt
 run 3 speech --json no/such/folder/out.json
 run 3 speech --format manifest
 echo text >notes.doc
 run 3 notes.doc
-grep -q 'not a corpus' messages || complain "notes.doc is not refused with a reason"
+contains "$err" 'not a corpus' notes.doc
 
 # ---- Real speech: CMU AN4, where it is present ----
 an4=$TRELLIS_SHARED/data/an4
@@ -197,5 +186,4 @@ else
     echo "no AN4 in $TRELLIS_SHARED: its part is left out"
 fi
 
-[ $failures = 0 ] && echo "all as expected"
-[ $failures = 0 ]
+finish
