@@ -120,7 +120,9 @@ static void print_summary(const report *r, size_t errors)
            s->utterances, plural(s->utterances), s->bad_utterances, s->speakers, plural(s->speakers), s->recordings,
            plural(s->recordings), s->seconds / 3600, s->rate);
     printf("%zu word%s, %zu distinct", s->words, plural(s->words), s->distinct_words);
-    if (r->lexicon)
+    if (r->lexicon && s->unknown_words == 0)
+        printf("; all are in the lexicon");
+    else if (r->lexicon)
         printf("; %zu not in the lexicon, %zu time%s in all", s->distinct_unknown_words, s->unknown_words,
                plural(s->unknown_words));
     size_t count = trl_findings_count(r->findings);
@@ -196,9 +198,10 @@ static int write_piece(const char *text, size_t size, void *user)
 static int write_json(const report *r, const char *path)
 {
     trl_error err = {TRL_ENOMEM, "out of memory"};
-    json_t *json =
-        json_pack("{s:s,s:s,s:o,s:o}", "corpus", r->corpus_path, "format", trl_corpus_format_name(r->corpus), "summary",
-                  summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
+    json_t *corpus = json_string(r->corpus_path); /* NULL: not UTF-8 */
+    json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", corpus ? corpus : json_null(), "format",
+                             trl_corpus_format_name(r->corpus), "summary",
+                             summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
     json_sink sink = {NULL, &err};
     int code = json ? trl_file_create(path, &sink.file, &err) : TRL_ENOMEM;
     if (code == 0 && (json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink)))

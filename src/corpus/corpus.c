@@ -242,7 +242,11 @@ int trl__part_is_valid(double start, double end)
 
 void trl__part_suffix(char text[TRL__PART_SIZE], double start, double end)
 {
-    snprintf(text, TRL__PART_SIZE, "-%08lld-%08lld", llround(start * 1000), end < 0 ? 0LL : llround(end * 1000));
+    int used = snprintf(text, TRL__PART_SIZE, "-%08lld-", llround(start * 1000));
+    if (end < 0)
+        snprintf(text + used, (size_t)(TRL__PART_SIZE - used), "end");
+    else
+        snprintf(text + used, (size_t)(TRL__PART_SIZE - used), "%08lld", llround(end * 1000));
 }
 
 char *trl__join_path(trl__arena *arena, const char *folder, const char *name)

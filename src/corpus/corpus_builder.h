@@ -61,7 +61,7 @@ int trl__is_sound_name(const char *path);     /* by its extension */
 const char *trl__base_name(const char *path); /* behind the last slash */
 const char *trl__extension(const char *path); /* the last dot of the base name, or the end of the name */
 
-/* A part's place in an id: "-00001230-00004560", in ms. */
+/* A part's place in an id: "-00001230-00004560", in ms; "-00001230-end" where no end is said. */
 #define TRL__PART_SIZE 64
 void trl__part_suffix(char text[TRL__PART_SIZE], double start, double end);
 

@@ -312,7 +312,7 @@ static int say_transcript(checker *c, size_t number, double seconds, trl_error *
     if (seconds < 0 || needed <= seconds)
         return 0;
     return trl__corpus_report(c->corpus, number, TRL_FINDING_TOO_LONG, u->text_source, u->text_line, err,
-                              "%zu %s in %.2f s of sound: they take %.2f s at least", units,
+                              "%zu %s in %.3f s of sound: they take %.3f s at least", units,
                               c->lexicon ? "phones" : "characters", seconds, needed);
 }
 

@@ -26,7 +26,7 @@ enum value_kind { VALUE_END, VALUE_STRING, VALUE_NUMBER, VALUE_FLAG };
 typedef struct value {
     enum value_kind kind;
     char *text;    /* of a string */
-    double number; /* for a flag: 1 <exists>, 0 any other */
+    double number; /* for a flag: 1 <exists>, 0 <absent>, -1 any other */
     int64_t line;
 } value;
 
@@ -68,7 +68,8 @@ static int scan_word(scanner *s, value *out, int *counts)
     *s->at = '\0';
     *counts = 1;
     int code = 0;
-    *out = (value){VALUE_FLAG, NULL, strcmp(start, "<exists>") == 0, s->line};
+    double flag = strcmp(start, "<exists>") == 0 ? 1 : strcmp(start, "<absent>") == 0 ? 0 : -1;
+    *out = (value){VALUE_FLAG, NULL, flag, s->line};
     if (isdigit((unsigned char)*start) || (strchr("+-.", *start) && isdigit((unsigned char)start[1]))) {
         out->kind = VALUE_NUMBER;
         if (trl__parse_double(start, &out->number) < 0)
@@ -151,7 +152,9 @@ static int read_header(scanner *s, double *tiers)
         code = expect_numbers(s, "the grid's time range", &from, &to);
     if (code == 0)
         code = expect(s, VALUE_FLAG, "<exists>", &exists);
-    if (code == 0 && exists.number != 0)
+    if (code == 0 && exists.number < 0)
+        return trl__fail(s->err, TRL_EFORMAT, "neither <exists> nor <absent> before the tiers");
+    if (code == 0 && exists.number > 0)
         code = expect_count(s, "the number of tiers", tiers);
     return code;
 }

@@ -1,0 +1,262 @@
+/* The check of a corpus: each thing that can be wrong with sound, its place, the order, the sums. */
+#include "make_sound.h"
+
+#include "corpus/corpus_builder.h"
+
+#include <sys/stat.h>
+#include <trellis/corpus.h>
+
+#define RATE 16000
+
+static trl_error err;
+static trl_findings *findings;
+static trl_corpus *corpus;
+static trl_check_summary summary;
+
+static void put(const char *name, const char *content)
+{
+    FILE *file = fopen(sound_path(name), "wb");
+    assert_non_null(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+/* A square wave of this height; `full` of its samples are at full scale instead. */
+static void sound(const char *name, int rate, int channels, size_t frames, float height, size_t full)
+{
+    float *samples = malloc((frames * (size_t)channels + 1) * sizeof *samples);
+    for (size_t i = 0; i < frames * (size_t)channels; i++)
+        samples[i] = i / 50 % 2 ? height : -height;
+    for (size_t i = 0; i < full; i++)
+        samples[i] = i % 2 ? 1.0f : -1.0f;
+    write_floats(sound_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, rate, channels, samples, frames);
+    free(samples);
+}
+
+static int set_up(void **state)
+{
+    return make_folder(state) || trl_findings_create(&findings, &err) < 0;
+}
+
+static int tear_down(void **state)
+{
+    trl_corpus_destroy(corpus);
+    trl_findings_destroy(findings);
+    corpus = NULL;
+    return remove_folder(state);
+}
+
+static void check(const char *name, const trl_lexicon *lexicon, const trl_check_options *options, int threads)
+{
+    trl_pool *pool;
+    assert_int_equal(trl_pool_create(threads, &pool, &err), 0);
+    if (trl_corpus_read(sound_path(name), NULL, findings, &corpus, &err) < 0 ||
+        trl_corpus_check(corpus, lexicon, options, pool, &summary, findings, &err) < 0)
+        fail_msg("%s", err.text);
+    trl_pool_destroy(pool);
+}
+
+static void assert_finding(size_t index, trl_finding_kind kind, const char *file, int64_t line, const char *utterance,
+                           const char *saying)
+{
+    const trl_finding *f = trl_findings_get(findings, index);
+    if (!f)
+        fail_msg("only %zu findings", trl_findings_count(findings));
+    size_t length = strlen(f->file), tail = strlen(file);
+    if (f->kind != kind || length < tail || strcmp(f->file + length - tail, file) != 0 || f->line != line ||
+        (utterance ? !f->utterance || strcmp(f->utterance, utterance) != 0 : f->utterance != NULL) ||
+        !strstr(f->message, saying))
+        fail_msg("finding %zu is %s %s:%lld: %s: %s", index, trl_finding_name(f->kind), f->file, (long long)f->line,
+                 f->utterance ? f->utterance : "-", f->message);
+}
+
+static void make_bad_sounds(void)
+{
+    sound("a.wav", RATE, 1, RATE, 0.1f, 0);
+    sound("b.wav", 8000, 1, 8000, 0.1f, 0);
+    sound("c.wav", RATE, 2, RATE, 0.1f, 0);
+    sound("d.wav", RATE, 1, RATE, 0.1f, 16); /* one in a thousand */
+    sound("e.wav", RATE, 1, RATE, 0.1f, 15);
+    sound("f.wav", RATE, 1, RATE, 0.0003f, 0);
+    sound("g.wav", RATE, 1, 0, 0, 0);
+    put("h.wav", "");
+    put("i.wav", "this is no sound at all");
+    sound("k.wav", RATE, 1, RATE, 0.1f, 0);
+    assert_int_equal(truncate(sound_path("k.wav"), 20000), 0);
+    assert_int_equal(mkfifo(sound_path("l.wav"), 0666), 0);
+    put("m.tsv", "id\tpath\ttext\n"
+                 "a\ta.wav\tone\nb\tb.wav\tone\nc\tc.wav\tone\nd\td.wav\tone\ne\te.wav\tone\nf\tf.wav\tone\n"
+                 "g\tg.wav\tone\nh\th.wav\tone\ni\ti.wav\tone\nk\tk.wav\tone\nl\tl.wav\tone\n");
+}
+
+static void test_bad_sounds(void **state)
+{
+    (void)state;
+    make_bad_sounds();
+    check("m.tsv", NULL, NULL, 2);
+    assert_finding(0, TRL_FINDING_RATE, "b.wav", 0, "b", "8000 Hz instead of 16000 Hz");
+    assert_finding(1, TRL_FINDING_STEREO, "c.wav", 0, "c", "2 channels");
+    assert_finding(2, TRL_FINDING_CLIPPING, "d.wav", 0, "d", "0.1 %");
+    assert_finding(3, TRL_FINDING_SILENT, "f.wav", 0, "f", "1.00 s");
+    assert_finding(4, TRL_FINDING_EMPTY_SOUND, "g.wav", 0, "g", "no samples");
+    assert_finding(5, TRL_FINDING_EMPTY_SOUND, "h.wav", 0, "h", "no samples");
+    assert_finding(6, TRL_FINDING_UNREADABLE, "i.wav", 0, "i", "");
+    assert_finding(7, TRL_FINDING_UNREADABLE, "k.wav", 0, "k", "");
+    assert_finding(8, TRL_FINDING_UNREADABLE, "l.wav", 0, "l", "not a regular file");
+    assert_int_equal(trl_findings_count(findings), 9);
+    assert_int_equal(summary.utterances, 11);
+    assert_int_equal(summary.bad_utterances, 5);
+    assert_int_equal(summary.recordings, 11);
+    assert_int_equal(summary.words, 11);
+    assert_int_equal(summary.distinct_words, 1);
+    assert_true(summary.rate == 16000);
+    assert_true(fabs(summary.seconds - 6) < 1e-9);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    make_bad_sounds();
+    put("m.tsv", "id\tpath\ttext\tchannel\nb\tb.wav\tone\t\nc\tc.wav\tone\t1\nd\td.wav\tone\t\n");
+    trl_check_options o = trl_check_defaults();
+    o.rate = 8000;
+    o.clipped_share = 0.0011;
+    check("m.tsv", NULL, &o, 1);
+    assert_finding(0, TRL_FINDING_RATE, "c.wav", 0, "c", "16000 Hz instead of 8000 Hz");
+    assert_finding(1, TRL_FINDING_RATE, "d.wav", 0, "d", "");
+    assert_int_equal(trl_findings_count(findings), 2);
+}
+
+/* Parts of one recording: its own troubles are said once, and make all of them bad. */
+static void test_parts(void **state)
+{
+    (void)state;
+    sound("r1.wav", RATE, 1, 2 * RATE, 0.1f, 0);
+    sound("r2.wav", RATE, 2, RATE, 0.1f, 0);
+    put("r3.wav", "nothing");
+    put("wav.scp", "r1 r1.wav\nr2 r2.wav\nr3 r3.wav\n");
+    put("segments",
+        "u1 r1 0 0.5\nu2 r1 1.5 2.25\nu3 r1 1 3\nu4 r1 2.5 2.6\nu5 r2 0 0.5\nu6 r2 0.5 1\nu7 r3 0 1\nu8 r3 1 2\n"
+        "u9 r1 0.5 0.500001\n");
+    put("text", "u1 a\nu2 a\nu3 a\nu4 a\nu5 a\nu6 a\nu7 a\nu8 a\nu9 a\n");
+    check("", NULL, NULL, 2);
+    assert_finding(0, TRL_FINDING_SEGMENT, "segments", 3, "u3", "3 s");
+    assert_finding(1, TRL_FINDING_SEGMENT, "segments", 4, "u4", "starts at 2.5 s");
+    assert_finding(2, TRL_FINDING_STEREO, "r2.wav", 0, NULL, "2 channels");
+    assert_finding(3, TRL_FINDING_UNREADABLE, "r3.wav", 0, NULL, "");
+    assert_finding(4, TRL_FINDING_EMPTY_SOUND, "segments", 9, "u9", "one sample");
+    assert_int_equal(trl_findings_count(findings), 5);
+    assert_int_equal(summary.recordings, 3);
+    assert_int_equal(summary.bad_utterances, 5);
+    assert_true(fabs(summary.seconds - (0.5 + 0.5 + 0.5 + 0.5)) < 1e-9); /* u2 ends with its sound */
+    assert_true(trl_corpus_get(corpus, 6)->bad && trl_corpus_get(corpus, 7)->bad);
+}
+
+static trl_lexicon *make_lexicon(void)
+{
+    trl_lexicon *lexicon;
+    put("lexicon.txt", "long a b c d e f g h i j\nlong(2) a b c d e\nhi a\n");
+    if (trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err) < 0)
+        fail_msg("%s", err.text);
+    return lexicon;
+}
+
+/* Five phones of 0.03 s fit into 0.15 s; without a lexicon, 40 characters into a second. */
+static void test_too_long(void **state)
+{
+    (void)state;
+    sound("150.wav", RATE, 1, 2400, 0.1f, 0);
+    sound("149.wav", RATE, 1, 2384, 0.1f, 0);
+    put("m.tsv", "id\tpath\ttext\nu1\t150.wav\tlong\nu2\t149.wav\tlong\nu3\t149.wav\thi hi hi hi\n"
+                 "u4\t150.wav\t\xC3\xA4\xC3\xB6 \xC3\xBC\xC3\x9F\xC3\xA9\xC3\xA8\nu5\t150.wav\taaa bbbb\n");
+    trl_lexicon *lexicon = make_lexicon();
+    check("m.tsv", lexicon, NULL, 1);
+    assert_finding(0, TRL_FINDING_TOO_LONG, "m.tsv", 3, "u2", "5 phones in 0.149 s of sound: they take 0.150 s");
+    assert_true(trl_corpus_get(corpus, 1)->bad);
+    trl_lexicon_destroy(lexicon);
+    trl_corpus_destroy(corpus);
+    size_t before = trl_findings_count(findings);
+    check("m.tsv", NULL, NULL, 1);
+    assert_finding(before, TRL_FINDING_TOO_LONG, "m.tsv", 4, "u3", "8 characters in 0.149 s of sound: they take 0.200 s");
+    assert_finding(before + 1, TRL_FINDING_TOO_LONG, "m.tsv", 6, "u5", "7 characters");
+    assert_int_equal(trl_findings_count(findings), before + 2);
+}
+
+static void test_unknown_words(void **state)
+{
+    (void)state;
+    sound("a.wav", RATE, 1, RATE, 0.1f, 0);
+    put("m.tsv", "id\tpath\ttext\nb\ta.wav\tHi oh hi oh\na\ta.wav\tlong oh\n");
+    trl_lexicon *lexicon = make_lexicon();
+    check("m.tsv", lexicon, NULL, 1);
+    assert_finding(0, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "oh is not in the lexicon (3 times, first here)");
+    assert_finding(1, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 2, "b", "Hi is not in the lexicon (once)");
+    assert_int_equal(trl_findings_count(findings), 2);
+    assert_int_equal(summary.words, 6);
+    assert_int_equal(summary.distinct_words, 4);
+    assert_int_equal(summary.unknown_words, 4);
+    assert_int_equal(summary.distinct_unknown_words, 2);
+    assert_int_equal(summary.bad_utterances, 0);
+    trl_lexicon_destroy(lexicon);
+}
+
+static void test_missing_sound_is_said_once(void **state)
+{
+    (void)state;
+    put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\n");
+    check("m.tsv", NULL, NULL, 1);
+    assert_finding(0, TRL_FINDING_NO_SOUND, "m.tsv", 2, "a", "gone.wav");
+    assert_finding(1, TRL_FINDING_PIPE, "m.tsv", 3, "b", "touch pwned |");
+    assert_int_equal(trl_findings_count(findings), 2);
+    assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+static void test_sound_that_vanishes(void **state)
+{
+    (void)state;
+    sound("a.wav", RATE, 1, RATE, 0.1f, 0);
+    put("m.tsv", "id\tpath\ttext\na\ta.wav\tone\n");
+    assert_int_equal(trl_corpus_read(sound_path("m.tsv"), NULL, findings, &corpus, &err), 0);
+    assert_int_equal(unlink(sound_path("a.wav")), 0);
+    assert_int_equal(trl_corpus_check(corpus, NULL, NULL, NULL, NULL, findings, &err), 0);
+    assert_finding(0, TRL_FINDING_NO_SOUND, "a.wav", 0, "a", "");
+    assert_true(trl_corpus_get(corpus, 0)->bad);
+}
+
+static void test_same_for_every_number_of_threads(void **state)
+{
+    (void)state;
+    make_bad_sounds();
+    check("m.tsv", NULL, NULL, 1);
+    size_t count = trl_findings_count(findings);
+    for (int threads = 2; threads <= 8; threads *= 2) {
+        trl_findings *serial = findings;
+        assert_int_equal(trl_findings_create(&findings, &err), 0);
+        trl_corpus_destroy(corpus);
+        check("m.tsv", NULL, NULL, threads);
+        assert_int_equal(trl_findings_count(findings), count);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(trl_findings_get(findings, i)->kind, trl_findings_get(serial, i)->kind);
+            assert_string_equal(trl_findings_get(findings, i)->file, trl_findings_get(serial, i)->file);
+            assert_string_equal(trl_findings_get(findings, i)->message, trl_findings_get(serial, i)->message);
+        }
+        trl_findings_destroy(serial);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_bad_sounds),
+        TEST(test_options),
+        TEST(test_parts),
+        TEST(test_too_long),
+        TEST(test_unknown_words),
+        TEST(test_missing_sound_is_said_once),
+        TEST(test_sound_that_vanishes),
+        TEST(test_same_for_every_number_of_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
