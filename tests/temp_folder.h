@@ -1,0 +1,77 @@
+/* A folder of its own for a test, and files in it. Every function asserts that it worked. */
+#ifndef TEST_TEMP_FOLDER_H
+#define TEST_TEMP_FOLDER_H
+
+#include "cmocka_test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char temp_folder[256];
+
+/* The path of a file in the folder; the text lives until the eighth call after this one. */
+static inline const char *temp_path(const char *name)
+{
+    static char paths[8][640];
+    static unsigned turn;
+    char *path = paths[turn++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", temp_folder, name);
+    return path;
+}
+
+static inline int temp_folder_make(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(temp_folder, sizeof temp_folder, "%s/trellis-test-XXXXXX", base ? base : "/tmp");
+    return mkdtemp(temp_folder) ? 0 : -1;
+}
+
+static inline int temp_entries(int remove_them)
+{
+    DIR *folder = opendir(temp_folder);
+    assert_non_null(folder);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        count++;
+        if (remove_them && unlink(temp_path(entry->d_name)) != 0)
+            rmdir(temp_path(entry->d_name));
+    }
+    closedir(folder);
+    return count;
+}
+
+static inline int temp_folder_remove(void **state)
+{
+    (void)state;
+    temp_entries(1);
+    return rmdir(temp_folder);
+}
+
+static inline void temp_write(const char *name, const void *bytes, size_t size)
+{
+    FILE *file = fopen(temp_path(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The file is there with exactly this content. */
+static inline void temp_expect(const char *name, const void *bytes, size_t size)
+{
+    FILE *file = fopen(temp_path(name), "rb");
+    assert_non_null(file);
+    char *content = malloc(size + 1);
+    assert_non_null(content);
+    assert_int_equal(fread(content, 1, size + 1, file), size);
+    fclose(file);
+    assert_memory_equal(content, bytes, size);
+    free(content);
+}
+
+#endif
