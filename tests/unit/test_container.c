@@ -3,6 +3,9 @@
 #include "base/container.h"
 #include "base/memory.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 static const char small_text[] = "a small section";
 
 static void write_example(const char *path)
@@ -99,6 +102,65 @@ static void refuses_every_flipped_byte(void **state)
     free(bytes);
 }
 
+/* Puts `size` bytes of a little-endian number at `offset`, and all checksums but the sections' right. */
+static void lie(unsigned char *bytes, size_t table, size_t offset, uint64_t value, size_t size)
+{
+    memcpy(bytes + offset, &value, size);
+    uint64_t hash = XXH3_64bits(bytes + table, 3 * 48);
+    memcpy(bytes + 48, &hash, 8);
+    hash = XXH3_64bits(bytes, 56);
+    memcpy(bytes + 56, &hash, 8);
+}
+
+static void refuses_lies_with_right_checksums(void **state)
+{
+    (void)state;
+    write_example(temp_path("c"));
+    size_t size;
+    unsigned char *bytes = temp_read("c", &size), *copy = malloc(size);
+    const size_t table = size - 3 * 48;
+    const struct {
+        size_t offset, size;
+        uint64_t value;
+        int code;
+    } lies[] = {
+        {8, 4, 2, TRL_EUNSUPPORTED},               /* container version */
+        {12, 4, 0x04030201, TRL_EUNSUPPORTED},     /* byte order */
+        {32, 4, 0, TRL_EUNSUPPORTED},              /* kind version */
+        {36, 4, 2, TRL_ECORRUPT},                  /* too few sections */
+        {36, 4, 0xFFFFFFFF, TRL_ECORRUPT},         /* too many */
+        {40, 8, table + 1, TRL_ECORRUPT},          /* the table: not aligned */
+        {40, 8, 0, TRL_ECORRUPT},                  /* on the header */
+        {40, 8, UINT64_MAX - 63, TRL_ECORRUPT},    /* outside */
+        {table, 1, 0, TRL_ECORRUPT},               /* a section without a name */
+        {table + 15, 1, 'x', TRL_ECORRUPT},        /* a name with a hole */
+        {table + 16, 8, 65, TRL_ECORRUPT},         /* a section: not aligned */
+        {table + 16, 8, 0, TRL_ECORRUPT},          /* on the header */
+        {table + 16, 8, 192, TRL_ECORRUPT},        /* not at its turn */
+        {table + 24, 8, 0, TRL_ECORRUPT},          /* shorter: bytes that belong to nobody */
+        {table + 24, 8, 200, TRL_ECORRUPT},        /* longer, over the next one */
+        {table + 24, 8, UINT64_MAX, TRL_ECORRUPT}, /* longer than everything */
+        {table + 40, 4, 2, TRL_ECORRUPT},          /* an unknown flag */
+        {table + 40, 4, 1, TRL_ECORRUPT},          /* checks itself, but has a checksum */
+        {table + 44, 4, 1, TRL_ECORRUPT},          /* a one where a zero must be */
+        {table + 96, 8, 0x74786574, TRL_ECORRUPT}, /* "text", a NUL, and rubbish behind it */
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        trl__container *c;
+        memcpy(copy, bytes, size);
+        lie(copy, table, lies[i].offset, lies[i].value, lies[i].size);
+        assert_int_equal(trl__container_from_memory("c", copy, size, "example", 2, &c, NULL), lies[i].code);
+    }
+    /* the same name twice */
+    trl__container *c;
+    memcpy(copy, bytes, size);
+    memcpy(copy + table + 96, bytes + table, 16);
+    lie(copy, table, 8, 1, 4);
+    assert_int_equal(trl__container_from_memory("c", copy, size, "example", 2, &c, NULL), TRL_ECORRUPT);
+    free(copy);
+    free(bytes);
+}
+
 static void refuses_every_other_length(void **state)
 {
     (void)state;
@@ -170,11 +232,9 @@ static void survives_allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(refuses_other_kinds_and_versions),
-        cmocka_unit_test(refuses_every_flipped_byte),
-        cmocka_unit_test(refuses_every_other_length),
-        cmocka_unit_test(leaves_the_old_file_after_an_abort),
+        cmocka_unit_test(reads_what_was_written),      cmocka_unit_test(refuses_other_kinds_and_versions),
+        cmocka_unit_test(refuses_every_flipped_byte),  cmocka_unit_test(refuses_lies_with_right_checksums),
+        cmocka_unit_test(refuses_every_other_length),  cmocka_unit_test(leaves_the_old_file_after_an_abort),
         cmocka_unit_test(survives_allocation_failure),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);

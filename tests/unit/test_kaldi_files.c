@@ -2,6 +2,7 @@
 #include "feature_fixture.h"
 #include "feat/feature_format.h"
 
+#include <locale.h>
 #include <trellis/feature_file.h>
 
 static trl_error err;
@@ -73,6 +74,8 @@ static void wrong_archives_are_refused_with_their_place(void **state)
     REFUSE("u \0BFM \4\1\0\0\0\4\2\0\0\0\0\0\x80\x3F", TRL_ECORRUPT, "x.ark: at byte 17: 8 more bytes should follow");
     REFUSE("u \0BFM \4\xFF\xFF\xFF\x7F\4\xFF\xFF\xFF\x7F....", TRL_ECORRUPT, "but there are only 4");
     REFUSE("u \0BCM \0\0\0\0\0\0\0\0\xFF\xFF\xFF\x7F\xFF\xFF\xFF\x7F", TRL_ECORRUPT, "at byte 23");
+    /* 0x60000000 rows x 0x55555556 columns x 8 bytes is 2^64 + 0x300000000: it must not wrap */
+    REFUSE("u \0BDM \4\0\0\0\x60\4\x56\x55\x55\x55....", TRL_ECORRUPT, "18446744073709551615 more bytes");
     REFUSE("u \0BFM \4\xFF\xFF\xFF\xFF\4\1\0\0\0", TRL_ECORRUPT, "-1 rows or columns");
     REFUSE("u \0BFM \4\1\0\0\0\4\0\0\0\0", TRL_ECORRUPT, "1 rows x 0 columns");
     REFUSE("u \0BFM \5\1\0\0\0\4\0\0\0\0", TRL_EFORMAT, "x.ark: at byte 7: expected the size");
@@ -203,6 +206,30 @@ static void files_are_found_beside_the_script(void **state)
     trl_feature_reader_close(reader);
 }
 
+/* An application may have set a language with decimal commas. */
+static void commas_of_the_language_do_not_matter(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8",  "fr_FR.UTF-8",
+                                        "fr_FR.utf8",  "nl_NL.UTF-8", "de_DE"};
+    const char *set = NULL;
+    for (size_t i = 0; !set && i < sizeof names / sizeof *names; i++)
+        set = setlocale(LC_ALL, names[i]);
+    if (!set) {
+        print_message("no language with decimal commas is installed\n");
+        skip();
+    }
+    trl_feature_writer *writer;
+    float number = 2.5f;
+    trl_matrix m = {&number, 1, 1, 1, 0};
+    assert_int_equal(trl_feature_writer_open(temp_place("ark,t", "comma.txt"), NULL, &writer, &err), 0);
+    assert_int_equal(trl_feature_writer_add(writer, "u", &m, &err), 0);
+    assert_int_equal(trl_feature_writer_commit(writer, &err), 0);
+    temp_expect("comma.txt", "u  [\n  2.5 ]\n", 13);
+    EXPECT("u [ 2.5 ]", 1, 1, 2.5f);
+    setlocale(LC_ALL, "C");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +240,7 @@ int main(void)
         cmocka_unit_test(wrong_scripts_are_refused_with_their_line),
         cmocka_unit_test(ranges_are_inclusive),
         cmocka_unit_test(files_are_found_beside_the_script),
+        cmocka_unit_test(commas_of_the_language_do_not_matter),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
