@@ -192,6 +192,17 @@ static int read_shape(trl__source *source, const kind *k, shape *s, trl_error *e
     return code;
 }
 
+/* In bytes. Rows and columns are below 2^31, so only the last product can overflow; no file is so large. */
+static uint64_t data_size(const kind *k, const shape *s)
+{
+    uint64_t size;
+    if (s->rows == 0)
+        return 0;
+    if (__builtin_mul_overflow(s->rows * s->cols, (uint64_t)k->cell_size, &size))
+        return UINT64_MAX;
+    return size + s->cols * k->column_size;
+}
+
 static int read_binary(trl__source *source, trl_matrix *out, trl_error *err)
 {
     const unsigned char *bytes;
@@ -210,9 +221,7 @@ static int read_binary(trl__source *source, trl_matrix *out, trl_error *err)
     if (s.rows > 0 && s.cols == 0)
         return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->offset,
                               "a matrix of %" PRIu64 " rows x 0 columns", s.rows);
-    /* both are below 2^31, so nothing overflows */
-    code = trl__source_take(source, s.rows > 0 ? s.rows * s.cols * k->cell_size + s.cols * k->column_size : 0, &bytes,
-                            err);
+    code = trl__source_take(source, data_size(k, &s), &bytes, err);
     if (code == 0)
         code = trl_matrix_resize(out, (size_t)s.rows, (size_t)s.cols, err);
     if (code == 0 && s.rows > 0)
