@@ -186,33 +186,78 @@ static int check_sphere(trl__sound_source *source, trl_error *err)
     return length <= source->size - start ? 0 : fail_short(source, start, length, err);
 }
 
-/* Is there, at this place, a whole page that is marked as the last of its stream? */
-static int is_last_ogg_page(trl__sound_source *source, uint64_t at)
+/* Does a page's checksum hold? (CRC-32, polynomial 0x04c11db7, bits not reflected, its own four bytes taken as 0.) */
+static int is_sound_ogg_page(trl__sound_source *source, uint64_t at, size_t length)
+{
+    uint8_t block[512];
+    uint32_t crc = 0, expected = 0;
+    for (size_t done = 0, n; done < length; done += n) {
+        n = length - done < sizeof block ? length - done : sizeof block;
+        if (trl__sound_source_get(source, at + done, block, n) < n)
+            return 0;
+        if (done == 0) {
+            expected = (uint32_t)number(block + 22, 4, 0);
+            memset(block + 22, 0, 4);
+        }
+        for (size_t i = 0; i < n; i++) {
+            crc ^= (uint32_t)block[i] << 24;
+            for (int bit = 0; bit < 8; bit++)
+                crc = crc << 1 ^ (crc & 0x80000000 ? 0x04c11db7 : 0);
+        }
+    }
+    return crc == expected;
+}
+
+typedef struct ogg_page {
+    size_t length;
+    int last;        /* of its stream */
+    int64_t granule; /* what the stream has reached at its end; 0 or -1 in pages without sound */
+} ogg_page;
+
+/* The whole and undamaged page at this place; 0 when there is none. */
+static int get_ogg_page(trl__sound_source *source, uint64_t at, ogg_page *page)
 {
     uint8_t header[27 + 255];
     size_t n = trl__sound_source_get(source, at, header, sizeof header);
-    if (n < 27 || !starts(header, n, 0, "OggS") || !(header[5] & 4))
+    if (n < 27 || !starts(header, n, 0, "OggS"))
         return 0;
-    size_t segments = header[26], length = 27 + segments;
+    size_t segments = header[26];
+    *page = (ogg_page){27 + segments, header[5] & 4, (int64_t)number(header + 6, 8, 0)};
     for (size_t i = 0; i < segments && 27 + i < n; i++)
-        length += header[27 + i];
-    return length <= source->size - at;
+        page->length += header[27 + i];
+    return page->length <= source->size - at && is_sound_ogg_page(source, at, page->length);
 }
 
-static int check_ogg(trl__sound_source *source, trl_error *err)
+static int has_last_ogg_page(trl__sound_source *source)
 {
     uint8_t block[4096 + 3];
+    ogg_page page;
     uint64_t lowest = source->size > OGG_PAGE_MOST ? source->size - OGG_PAGE_MOST : 0;
     for (uint64_t end = source->size; end > lowest; end -= end - lowest < 4096 ? end - lowest : 4096) {
         uint64_t start = end - lowest < 4096 ? lowest : end - 4096;
         size_t n = trl__sound_source_get(source, start, block, (size_t)(end - start) + 3);
         for (size_t i = n; i-- > 0;)
-            if (starts(block, n, i, "OggS") && is_last_ogg_page(source, start + i))
-                return 0;
+            if (starts(block, n, i, "OggS") && get_ogg_page(source, start + i, &page) && page.last)
+                return 1;
     }
+    return 0;
+}
+
+/* libsndfile takes the length of an Ogg stream from its first page with sound and its last page, and passes over
+ * damaged pages: these two must be good. Damage between them shows in decoding, as samples that are missing. */
+static int check_ogg(trl__sound_source *source, trl_error *err)
+{
+    ogg_page page = {0};
+    for (uint64_t at = 0; page.granule <= 0 && !page.last; at += page.length)
+        if (!get_ogg_page(source, at, &page))
+            return trl__fail_byte(err, TRL_ECORRUPT, source->name, at,
+                                  "a damaged or incomplete Ogg page; copy the "
+                                  "file again, or keep what is left with: ffmpeg -i IN -c copy OUT");
+    if (has_last_ogg_page(source))
+        return 0;
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->size,
-                          "the file ends before the last page of its Ogg stream: it was cut; copy it again, or keep "
-                          "what is left with: ffmpeg -i IN -c copy OUT");
+                          "no undamaged last page of an Ogg stream before the end of the file: it was cut or damaged; "
+                          "copy it again, or keep what is left with: ffmpeg -i IN -c copy OUT");
 }
 
 int trl__sound_header_check(trl__sound_source *source, trl_error *err)

@@ -150,12 +150,52 @@ static void test_cut_files_fail(void **state)
     }
 }
 
+/* ---- Damage: the packed formats carry checksums, so a changed byte can't go by unseen ---- */
+
+static void test_damaged_files_fail(void **state)
+{
+    (void)state;
+    for (size_t k = 2; k <= 4; k++) {
+        const char *path = make(k, 1);
+        size_t size, count;
+        uint8_t *bytes = load(path, &size);
+        for (uint64_t i = 0; i < 60; i++) {
+            size_t at = size / 2 + pick(800 + k, i, (uint32_t)(size / 2)); /* the first half may be comments */
+            bytes[at] ^= 0x5A;
+            save(path, bytes, size);
+            float *samples = NULL;
+            int rc = trl_audio_read_file(path, NULL, NULL, &samples, &count, &err);
+            if (rc != TRL_ECORRUPT)
+                fail_msg("%s with byte %zu of %zu changed: %d, %zu samples", path, at, size, rc, rc ? 0 : count);
+            bytes[at] ^= 0x5A;
+        }
+        free(bytes);
+    }
+}
+
+/* A part over a damaged place fails too, though the samples after it are there. */
+static void test_damaged_part_fails(void **state)
+{
+    (void)state;
+    const char *path = make(2, 1);
+    size_t size, count;
+    uint8_t *bytes = load(path, &size);
+    bytes[size / 2] ^= 0x5A;
+    save(path, bytes, size);
+    trl_audio_options before = {0, 0, 0, 0.1}, over = {0, 0, 0.3, 1.5};
+    trl_audio_free(read_ok(path, &before, &count));
+    assert_int_equal(count, 1600);
+    float *samples = NULL;
+    assert_int_equal(trl_audio_read_file(path, &over, NULL, &samples, &count, &err), TRL_ECORRUPT);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces_equal_whole),
-        cmocka_unit_test(test_parts_are_slices),
-        cmocka_unit_test(test_cut_files_fail),
+        cmocka_unit_test(test_pieces_equal_whole), cmocka_unit_test(test_parts_are_slices),
+        cmocka_unit_test(test_cut_files_fail),     cmocka_unit_test(test_damaged_files_fail),
+        cmocka_unit_test(test_damaged_part_fails),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
