@@ -1,11 +1,11 @@
 /* trellis corpus check: everything that is wrong with a corpus, in one run. */
 #include "cli.h"
+#include "corpus_input.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <trellis/corpus.h>
 #include <trellis/file.h>
 
 #define SHOWN_PER_KIND 20
@@ -26,17 +26,6 @@ typedef struct report {
     trl_corpus *corpus;
     trl_check_summary summary;
 } report;
-
-static int parse_format(const char *name, trl_corpus_format *format)
-{
-    static const char *const names[] = {"auto", "kaldi", "folder", "manifest", "sound"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *format = (trl_corpus_format)i;
-            return 0;
-        }
-    return cli_usage_error(&cmd_corpus_check, "--format is auto, kaldi, folder, manifest or sound, not '%s'", name);
-}
 
 static int check_numbers(const struct values *v)
 {
@@ -256,7 +245,7 @@ static int run(void *values, int count, char **arguments)
     (void)count;
     const struct values *v = values;
     trl_corpus_format format = TRL_CORPUS_AUTO;
-    int exit_code = v->format ? parse_format(v->format, &format) : 0;
+    int exit_code = v->format ? corpus_format_parse(&cmd_corpus_check, v->format, &format) : 0;
     if (exit_code == 0)
         exit_code = check_numbers(v);
     if (exit_code)

@@ -6,9 +6,11 @@
 #include <trellis/audio.h>
 #include <trellis/corpus.h>
 #include <trellis/error.h>
+#include <trellis/extract.h>
 #include <trellis/feature_file.h>
 #include <trellis/file.h>
 #include <trellis/finding.h>
+#include <trellis/frontend.h>
 #include <trellis/lexicon.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>

@@ -60,6 +60,35 @@ contains "$err" "no command 'xylophone'" "unknown command"
 expect 2 "$TRELLIS" help xylophone
 contains "$err" "no command 'xylophone'" "help for an unknown command"
 
-# A result that can't be written is a failure.
-[ ! -c /dev/full ] || expect 3 bash -c "'$TRELLIS' help >/dev/full"
+expect 2 "$TRELLIS" corpus chekc
+contains "$err" "no command 'corpus chekc'; did you mean 'corpus check'?" "an unknown command of two words"
+
+# Forms of options, and values that are none.
+for words in "--threads 2" "--threads=2" "-t 2" "-t2" "-q -t -3" "--"; do
+    # shellcheck disable=SC2086
+    expect 0 "$TRELLIS" version $words
+done
+for number in "" 1x 1.5 99999999999999999999 3000000000; do
+    expect 2 "$TRELLIS" version --threads "$number"
+    contains "$err" "--threads takes a whole number, not '$number'" "--threads '$number'"
+done
+expect 2 "$TRELLIS" version "--$(printf 'x%.0s' $(seq 300))=1"
+expect 2 "$TRELLIS" version -- --quiet
+contains "$err" "one argument too many: '--quiet'" "an argument after --"
+expect 0 env TRELLIS_CPU=ref "$TRELLIS" version
+contains "$out" "instruction set: ref" "TRELLIS_CPU"
+
+# Every line of help fits, and an option's text never touches its name.
+expect 0 "$TRELLIS" help help
+awk 'length > 100 { bad = 1 } /^  -/ && !/^  (-., )?--[a-z-]+( [A-Z]+)?  *[^ ]/ { bad = 1 } END { exit bad }' <<<"$out" ||
+    wrong "help is badly laid out: $out"
+expect 0 "$TRELLIS" help --markdown help
+contains "$out" "| \`--markdown\` | as Markdown" "a row of options in Markdown"
+
+# A result that can't be written is a failure, on a full disk and on a closed stream.
+if [ -c /dev/full ]; then
+    expect 3 bash -c "'$TRELLIS' help >/dev/full"
+    contains "$err" "writing to standard output failed" "a full disk"
+fi
+expect 3 bash -c "'$TRELLIS' help >&-"
 finish
