@@ -378,15 +378,17 @@ static void append(growing_text *text, const char *piece)
     text->size += length;
 }
 
-/* The shortest decimal form that reads back to the same double. */
-static void format_number(char *text, size_t size, double value)
+/* A decimal form with as many digits as needed, from `least` to `most`, to read back to the same value; with a point,
+ * whatever the locale. */
+static void format_number(char *text, size_t size, double value, int least, int most)
 {
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = least; digits <= most; digits++) {
         double back;
         snprintf(text, size, "%.*g", digits, value);
-        for (char *comma = strchr(text, ','); comma; comma = NULL)
-            *comma = '.'; /* whatever the locale */
-        if (trl__parse_double(text, &back) == 0 && back == value)
+        char *comma = strchr(text, ',');
+        if (comma)
+            *comma = '.';
+        if (trl__parse_double(text, &back) == 0 && (most < 10 ? (float)back == (float)value : back == value))
             return;
     }
 }
@@ -398,8 +400,10 @@ static void append_field(growing_text *text, const trl_frontend_options *o, cons
         snprintf(value, sizeof value, "%s", f->choices[(int)get_value(o, f)]);
     else if (f->type == VALUE_SEED)
         snprintf(value, sizeof value, "%" PRIu64, o->seed);
+    else if (f->type == VALUE_INT)
+        snprintf(value, sizeof value, "%.0f", get_value(o, f));
     else
-        format_number(value, sizeof value, get_value(o, f));
+        format_number(value, sizeof value, get_value(o, f), 15, 17);
     append(text, f->shown.name);
     append(text, " = ");
     append(text, value);
@@ -414,7 +418,7 @@ static void append_transform(growing_text *text, const trl_matrix *m)
     for (size_t r = 0; r < m->rows; r++)
         for (size_t c = 0; c < m->cols; c++) {
             number[0] = ' ';
-            format_number(number + 1, sizeof number - 1, (double)trl_matrix_row(m, r)[c]);
+            format_number(number + 1, sizeof number - 1, (double)trl_matrix_row(m, r)[c], 6, 9);
             append(text, number);
         }
     append(text, "\n");
