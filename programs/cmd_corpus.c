@@ -25,6 +25,7 @@ typedef struct report {
     trl_findings *findings;
     trl_corpus *corpus;
     trl_check_summary summary;
+    trl_file *json; /* made first, so that a name that can't be written is known before the work */
 } report;
 
 static int check_numbers(const struct values *v)
@@ -53,7 +54,7 @@ static trl_check_options check_options(const struct values *v)
 
 static int by_place(const void *a, const void *b)
 {
-    const trl_finding *x = *(const trl_finding *const *)a, *y = *(const trl_finding *const *)b;
+    const trl_finding *x = a, *y = b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
     int order = strcmp(x->file, y->file);
@@ -65,12 +66,12 @@ static int by_place(const void *a, const void *b)
 }
 
 /* All findings, those of a kind together, sorted by place; the caller frees. */
-static const trl_finding **sorted(const trl_findings *findings)
+static trl_finding *sorted(const trl_findings *findings)
 {
     size_t count = trl_findings_count(findings);
-    const trl_finding **list = malloc((count + 1) * sizeof *list);
+    trl_finding *list = malloc((count + 1) * sizeof *list);
     for (size_t i = 0; list && i < count; i++)
-        list[i] = trl_findings_get(findings, i);
+        list[i] = *trl_findings_get(findings, i);
     if (list)
         qsort(list, count, sizeof *list, by_place);
     return list;
@@ -84,14 +85,14 @@ static void print_finding(const trl_finding *f)
     printf(": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
 }
 
-static void print_kind(const trl_finding *const *list, size_t count, int all)
+static void print_kind(const trl_finding *list, size_t count, int all)
 {
-    trl_finding_kind kind = list[0]->kind;
+    trl_finding_kind kind = list[0].kind;
     printf("%s (%s, %zu): %s\n", trl_finding_name(kind), trl_finding_is_fatal(kind) ? "error" : "warning", count,
            trl_finding_advice(kind));
     size_t shown = all || count <= SHOWN_PER_KIND ? count : SHOWN_PER_KIND;
     for (size_t i = 0; i < shown; i++)
-        print_finding(list[i]);
+        print_finding(&list[i]);
     if (shown < count)
         printf("and %zu more; --all shows them\n", count - shown);
     putchar('\n');
@@ -105,9 +106,11 @@ static const char *plural(size_t count)
 static void print_summary(const report *r, size_t errors)
 {
     const trl_check_summary *s = &r->summary;
-    printf("%zu utterance%s (%zu unusable) of %zu speaker%s in %zu recording%s, %.2f h of usable sound at %g Hz\n",
+    const char *unit = s->seconds < 60 ? "s" : s->seconds < 3600 ? "min" : "h";
+    double length = s->seconds < 60 ? s->seconds : s->seconds < 3600 ? s->seconds / 60 : s->seconds / 3600;
+    printf("%zu utterance%s (%zu unusable) of %zu speaker%s in %zu recording%s, %.2f %s of usable sound at %g Hz\n",
            s->utterances, plural(s->utterances), s->bad_utterances, s->speakers, plural(s->speakers), s->recordings,
-           plural(s->recordings), s->seconds / 3600, s->rate);
+           plural(s->recordings), length, unit, s->rate);
     printf("%zu word%s, %zu distinct", s->words, plural(s->words), s->distinct_words);
     if (r->lexicon && s->unknown_words == 0)
         printf("; all are in the lexicon");
@@ -124,15 +127,15 @@ static void print_summary(const report *r, size_t errors)
 
 static int print_report(const report *r, int all)
 {
-    const trl_finding **list = sorted(r->findings);
+    trl_finding *list = sorted(r->findings);
     if (!list) {
         fputs("trellis: out of memory\n", stderr);
         return EXIT_FAILED;
     }
     size_t count = trl_findings_count(r->findings), errors = 0;
     for (size_t i = 0, next; i < count; i = next) {
-        for (next = i; next < count && list[next]->kind == list[i]->kind; next++)
-            errors += (size_t)trl_finding_is_fatal(list[next]->kind);
+        for (next = i; next < count && list[next].kind == list[i].kind; next++)
+            errors += (size_t)trl_finding_is_fatal(list[next].kind);
         print_kind(list + i, next - i, all);
     }
     free(list);
@@ -184,23 +187,22 @@ static int write_piece(const char *text, size_t size, void *user)
     return trl_file_write(sink->file, text, size, sink->err) < 0 ? -1 : 0;
 }
 
-static int write_json(const report *r, const char *path)
+static int write_json(report *r)
 {
     trl_error err = {TRL_ENOMEM, "out of memory"};
     json_t *corpus = json_string(r->corpus_path); /* NULL: not UTF-8 */
     json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", corpus ? corpus : json_null(), "format",
                              trl_corpus_format_name(r->corpus), "summary",
                              summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
-    json_sink sink = {NULL, &err};
-    int code = json ? trl_file_create(path, &sink.file, &err) : TRL_ENOMEM;
-    if (code == 0 && (json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink)))
-        code = TRL_EIO;
-    if (code == 0)
-        code = trl_file_commit(sink.file, &err);
-    else
-        trl_file_abort(sink.file);
+    json_sink sink = {r->json, &err};
+    int failed =
+        !json || json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink) != 0;
     json_decref(json);
-    return code < 0 ? cli_failure(&err) : 0;
+    if (!failed) {
+        failed = trl_file_commit(r->json, &err) < 0;
+        r->json = NULL;
+    }
+    return failed ? cli_failure(&err) : 0;
 }
 
 /* ---- The command ---- */
@@ -226,13 +228,13 @@ static int check(const struct values *v, trl_corpus_format format, report *r)
     trl_corpus_options o = trl_corpus_defaults();
     o.format = format;
     o.need_text = !v->text_optional;
-    if (trl_findings_create(&r->findings, &err) < 0 ||
+    if ((v->json && trl_file_create(v->json, &r->json, &err) < 0) || trl_findings_create(&r->findings, &err) < 0 ||
         (v->lexicon && trl_lexicon_read(v->lexicon, r->findings, &r->lexicon, &err) < 0) ||
         trl_corpus_read(r->corpus_path, &o, r->findings, &r->corpus, &err) < 0)
         return cli_failure(&err);
     int exit_code = check_sounds(v, r);
     if (exit_code == 0 && v->json)
-        exit_code = write_json(r, v->json);
+        exit_code = write_json(r);
     if (exit_code == 0 && !(v->json && strcmp(v->json, "-") == 0))
         exit_code = print_report(r, v->all);
     if (exit_code == 0 && trl_findings_count(r->findings) > 0)
@@ -252,6 +254,7 @@ static int run(void *values, int count, char **arguments)
         return exit_code;
     report r = {.corpus_path = arguments[0]};
     exit_code = check(v, format, &r);
+    trl_file_abort(r.json);
     trl_corpus_destroy(r.corpus);
     trl_lexicon_destroy(r.lexicon);
     trl_findings_destroy(r.findings);

@@ -350,8 +350,9 @@ int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_fin
     trl_corpus *corpus = NULL;
     if (code == 0)
         code = trl__corpus_create(path, o.format, o.need_text, findings, &corpus, err);
-    if (code == 0)
-        code = read_as(corpus, err);
+    if (!corpus)
+        return code;
+    code = read_as(corpus, err);
     if (code == 0)
         code = trl__corpus_finish(corpus, err);
     if (code == 0 && corpus->count == 0 && trl_findings_count(findings) == findings_before)

@@ -23,6 +23,7 @@ typedef struct recording {
 typedef struct reader {
     trl_corpus *corpus;
     const trl__kaldi_files *files;
+    const char *parent;
     const char *wav_path, *text_path, *speakers_path, *segments_path;
     trl__strings ids; /* of recordings */
     recording *recordings;
@@ -68,16 +69,22 @@ static char *trim(char *text)
 /* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is the one in the folder. */
 static char *find_sound(reader *r, const char *name, int *found)
 {
-    char *parent = trl__join_path(&r->arena, r->files->folder, "..");
-    const char *const places[] = {r->files->folder, parent, "."};
-    *found = 1;
-    for (size_t i = 0; i < 3; i++) {
-        char *path = places[i] ? trl__join_path(&r->arena, places[i], name) : NULL;
-        if (!path || trl__is_file(path))
-            return path;
-    }
+    const char *const places[] = {r->files->folder, r->parent, "."};
+    trl__arena attempts = {0};
+    const char *path = NULL, *first = NULL;
     *found = 0;
-    return trl__join_path(&r->arena, r->files->folder, name);
+    for (size_t i = 0; i < 3 && !*found; i++) {
+        path = trl__join_path(&attempts, places[i], name);
+        if (!path)
+            break;
+        first = first ? first : path;
+        *found = trl__is_file(path);
+    }
+    if (path && !*found)
+        path = first;
+    char *copy = path ? trl__arena_copy(&r->arena, path, strlen(path)) : NULL;
+    trl__arena_free(&attempts);
+    return copy;
 }
 
 /* Fills in where the recording is, or reports why it can't be used. */
@@ -258,11 +265,12 @@ static int read_transcripts(reader *r, trl__text *text, trl_error *err)
 int trl__kaldi_parse(trl_corpus *corpus, trl__kaldi_files *files, trl_error *err)
 {
     reader r = {.corpus = corpus, .files = files};
+    r.parent = trl__join_path(&r.arena, files->folder, "..");
     r.wav_path = trl__join_path(&r.arena, files->folder, "wav.scp");
     r.text_path = trl__join_path(&r.arena, files->folder, "text");
     r.speakers_path = trl__join_path(&r.arena, files->folder, "utt2spk");
     r.segments_path = trl__join_path(&r.arena, files->folder, "segments");
-    int code = r.wav_path && r.text_path && r.speakers_path && r.segments_path ? 0 : trl__fail_memory(err);
+    int code = r.parent && r.wav_path && r.text_path && r.speakers_path && r.segments_path ? 0 : trl__fail_memory(err);
     if (code == 0)
         code = read_recordings(&r, &files->wav, err);
     if (code == 0)

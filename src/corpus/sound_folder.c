@@ -136,7 +136,9 @@ static int visit(folder_reader *r, const char *path, trl_error *err)
 static int list_folder(folder_reader *r, const char *below, trl_error *err)
 {
     const char *path = *below ? trl__join_path(&r->arena, r->root, below) : r->root;
-    int code = path ? visit(r, path, err) : trl__fail_memory(err);
+    if (!path)
+        return trl__fail_memory(err);
+    int code = visit(r, path, err);
     if (code <= 0)
         return code;
     DIR *folder = opendir(path);
@@ -144,13 +146,15 @@ static int list_folder(folder_reader *r, const char *below, trl_error *err)
         return *below ? no_access(r, path, errno, err) : trl__fail_errno(err, path, "can't read the folder");
     code = 0;
     struct dirent *item;
-    while (code == 0 && (item = readdir(folder))) {
+    while (code == 0 && (errno = 0, item = readdir(folder))) {
         if (item->d_name[0] == '.')
             continue;
         const char *inner = *below ? trl__join_path(&r->arena, below, item->d_name)
                                    : trl__arena_copy(&r->arena, item->d_name, strlen(item->d_name));
         code = inner ? list_entry(r, dirfd(folder), item->d_name, inner, err) : trl__fail_memory(err);
     }
+    if (code == 0 && errno != 0)
+        code = no_access(r, path, errno, err);
     closedir(folder);
     return code;
 }

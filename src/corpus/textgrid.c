@@ -25,10 +25,12 @@ enum value_kind { VALUE_END, VALUE_STRING, VALUE_NUMBER, VALUE_FLAG };
 
 typedef struct value {
     enum value_kind kind;
-    char *text;    /* of a string */
-    double number; /* for a flag: 1 <exists>, 0 <absent>, -1 any other */
+    const char *text; /* of a string; "" otherwise */
+    double number;    /* for a flag: 1 <exists>, 0 <absent>, -1 any other */
     int64_t line;
 } value;
+
+static const value nothing = {VALUE_END, "", 0, 0};
 
 static void step(scanner *s)
 {
@@ -69,7 +71,7 @@ static int scan_word(scanner *s, value *out, int *counts)
     *counts = 1;
     int code = 0;
     double flag = strcmp(start, "<exists>") == 0 ? 1 : strcmp(start, "<absent>") == 0 ? 0 : -1;
-    *out = (value){VALUE_FLAG, NULL, flag, s->line};
+    *out = (value){VALUE_FLAG, "", flag, s->line};
     if (isdigit((unsigned char)*start) || (strchr("+-.", *start) && isdigit((unsigned char)start[1]))) {
         out->kind = VALUE_NUMBER;
         if (trl__parse_double(start, &out->number) < 0)
@@ -87,7 +89,7 @@ static int next_value(scanner *s, value *out)
         while (s->at < s->end && isspace((unsigned char)*s->at))
             step(s);
         if (s->at == s->end) {
-            *out = (value){VALUE_END, NULL, 0, s->line};
+            *out = (value){VALUE_END, "", 0, s->line};
             return 0;
         }
         if (*s->at == '!') { /* a comment */
@@ -117,7 +119,7 @@ static int expect(scanner *s, enum value_kind kind, const char *what, value *out
 
 static int expect_numbers(scanner *s, const char *what, double *a, double *b)
 {
-    value v;
+    value v = nothing;
     int code = expect(s, VALUE_NUMBER, what, &v);
     *a = v.number;
     if (code == 0)
@@ -128,7 +130,7 @@ static int expect_numbers(scanner *s, const char *what, double *a, double *b)
 
 static int expect_count(scanner *s, const char *what, double *count)
 {
-    value v;
+    value v = nothing;
     int code = expect(s, VALUE_NUMBER, what, &v);
     *count = v.number;
     if (code == 0 && *count < 0)
@@ -138,7 +140,7 @@ static int expect_count(scanner *s, const char *what, double *count)
 
 static int read_header(scanner *s, double *tiers)
 {
-    value type, class, exists;
+    value type, class = nothing, exists = nothing;
     double from, to;
     *tiers = 0;
     if ((size_t)(s->end - s->at) >= 12 && memcmp(s->at, "ooBinaryFile", 12) == 0)
@@ -161,8 +163,8 @@ static int read_header(scanner *s, double *tiers)
 
 static int read_interval(scanner *s, trl__tier *tier)
 {
-    trl__interval i;
-    value text;
+    trl__interval i = {0};
+    value text = nothing;
     int code = expect_numbers(s, "an interval's time", &i.start, &i.end);
     if (code == 0)
         code = expect(s, VALUE_STRING, "an interval's text", &text);
@@ -178,14 +180,14 @@ static int read_interval(scanner *s, trl__tier *tier)
 
 static int skip_point(scanner *s)
 {
-    value v;
+    value v = nothing;
     int code = expect(s, VALUE_NUMBER, "a point's time", &v);
     return code < 0 ? code : expect(s, VALUE_STRING, "a point's mark", &v);
 }
 
 static int read_tier(scanner *s, trl__textgrid *grid)
 {
-    value class, name;
+    value class = nothing, name = nothing;
     double from, to, items = 0;
     int code = expect(s, VALUE_STRING, "a tier's class", &class);
     if (code == 0 && strcmp(class.text, "IntervalTier") != 0 && strcmp(class.text, "TextTier") != 0)

@@ -79,7 +79,7 @@ grep -q '^set/quiet.wav: e-quiet: no sample in 1.00 s is above ' out || wrong "s
 shows 'set/text:11: l-long: 120 phones in 1.000 s of sound: they take 3.600 s at least'
 shows 'set/text:14: p-nospk: MAYBE is not in the lexicon (2 times, first here)'
 shows 'set/text:13: n-latin: the transcript is not valid UTF-8 (byte e9)'
-shows '15 utterances (10 unusable) of 2 speakers in 11 recordings, 0.00 h of usable sound at 16000 Hz'
+shows '15 utterances (10 unusable) of 2 speakers in 11 recordings, 5.00 s of usable sound at 16000 Hz'
 
 # Every kind that can be found in a Kaldi folder without segments is in the JSON, once or as often as it is wrong.
 python3 - <<'END' || wrong "JSON"
@@ -124,7 +124,7 @@ echo 'alone' >speech/bert/2.txt
 run 1 speech
 shows 'speech/anna/1.TextGrid:5: anna-1-anna-00004000-00005000: the part starts at 4 s, but the sound is only 2 s long'
 shows 'speech/bert/2.txt: there is no sound file of this name beside it'
-shows '3 utterances (1 unusable) of 2 speakers in 2 recordings, 0.00 h of usable sound at 16000 Hz'
+shows '3 utterances (1 unusable) of 2 speakers in 2 recordings, 2.00 s of usable sound at 16000 Hz'
 shows '2 findings: 2 errors, 0 warnings'
 rm speech/bert/2.txt speech/anna/1.TextGrid
 echo 'yes' >speech/anna/1.lab
@@ -139,11 +139,11 @@ if [ "$(id -u)" != 0 ]; then
 fi
 printf 'path\tsentence\tclient_id\nspeech/anna/1.wav\tyes\tanna\n' >all.tsv
 run 0 all.tsv
-shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 0.00 h of usable sound at 16000 Hz'
+shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 2.00 s of usable sound at 16000 Hz'
 run 0 speech/anna/1.wav --rate 16000
 run 1 speech/anna/1.wav --rate 44100
 run 0 - --text-optional <speech/anna/1.wav
-shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 0.00 h of usable sound at 16000 Hz'
+shows '1 utterance (0 unusable) of 1 speaker in 1 recording, 2.00 s of usable sound at 16000 Hz'
 
 # ---- At most twenty of a kind, all with --all ----
 for i in $(seq 10 40); do echo "u$i gone$i.wav"; done >set/wav.scp
@@ -179,9 +179,9 @@ contains "$err" 'not a corpus' notes.doc
 an4=$TRELLIS_SHARED/data/an4
 if [ -d "$an4" ]; then
     run 0 "$an4/train" --lexicon "$an4/lexicon.txt"
-    shows '948 utterances (0 unusable) of 74 speakers in 948 recordings, 0.71 h of usable sound at 16000 Hz'
+    shows '948 utterances (0 unusable) of 74 speakers in 948 recordings, 42.44 min of usable sound at 16000 Hz'
     run 0 "$an4/test" --lexicon "$an4/lexicon.txt"
-    shows '130 utterances (0 unusable) of 10 speakers in 130 recordings, 0.10 h of usable sound at 16000 Hz'
+    shows '130 utterances (0 unusable) of 10 speakers in 130 recordings, 5.95 min of usable sound at 16000 Hz'
 else
     echo "no AN4 in $TRELLIS_SHARED: its part is left out"
 fi

@@ -60,8 +60,9 @@ static void assert_finding(size_t index, trl_finding_kind kind, const char *file
                            const char *saying)
 {
     const trl_finding *f = trl_findings_get(findings, index);
+    assert_non_null(f);
     if (!f)
-        fail_msg("only %zu findings", trl_findings_count(findings));
+        return;
     size_t length = strlen(f->file), tail = strlen(file);
     if (f->kind != kind || length < tail || strcmp(f->file + length - tail, file) != 0 || f->line != line ||
         (utterance ? !f->utterance || strcmp(f->utterance, utterance) != 0 : f->utterance != NULL) ||
