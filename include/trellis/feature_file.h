@@ -29,7 +29,8 @@ TRL_BEGIN_DECLS
 typedef struct trl_feature_reader trl_feature_reader;
 typedef struct trl_feature_writer trl_feature_writer;
 
-/* Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_ECORRUPT, TRL_EUNSUPPORTED, TRL_ENOMEM. */
+/* Returns 0, TRL_EINVAL (a place that tells no format), TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_ECORRUPT,
+ * TRL_EUNSUPPORTED, TRL_ENOMEM. */
 TRL_API int trl_feature_reader_open(const char *place, trl_feature_reader **out, trl_error *err);
 TRL_API void trl_feature_reader_close(trl_feature_reader *reader);
 
@@ -67,7 +68,9 @@ TRL_API trl_feature_writer_options trl_feature_writer_defaults(void);
 TRL_API int trl_feature_writer_open(const char *place, const trl_feature_writer_options *options,
                                     trl_feature_writer **out, trl_error *err);
 
-/* Thread rule: one thread at a time. NaN and infinity are refused with TRL_ENUMBER and the place. */
+/* Thread rule: one thread at a time. Refused, and nothing is lost: NaN and infinity (TRL_ENUMBER, with the place), an
+ * id that was added before (TRL_EINVAL) or has blanks, control characters or broken UTF-8 (TRL_EFORMAT). After any
+ * other error only an end makes sense, and trl_feature_writer_commit will put nothing in place. */
 TRL_API int trl_feature_writer_add(trl_feature_writer *writer, const char *id, const trl_matrix *frames,
                                    trl_error *err);
 

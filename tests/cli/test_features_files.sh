@@ -60,6 +60,12 @@ head -c 30 x.ark >cut.ark
 expect 3 "cut.ark: at byte 17: 16 more bytes should follow, but there are only 13" "$TRELLIS" features show cut.ark
 head -c 30 x.ark >cut.bin
 expect 3 "standard input: at byte 17: 16 more bytes" bash -c "cat cut.bin | '$TRELLIS' features show -"
+# a pipe that promises 4 GiB and ends: the memory grows with what comes, not with the promise
+if [ -z "${TRELLIS_SANITIZE:-}" ]; then
+    printf 'a \0BFM \4\0\0\0\100\4\1\0\0\0....' >promise.bin
+    expect 3 "4294967296 more bytes should follow, but there are only 4" \
+        bash -c "ulimit -v 300000; cat promise.bin | '$TRELLIS' features show -"
+fi
 head -c 300 x.trf >cut.trf
 expect 3 "cut.trf: at byte 40" "$TRELLIS" features show cut.trf
 printf 'a touch %s/was-run |\n' "$work" >evil.scp

@@ -144,6 +144,7 @@ static void refuses_lies_with_right_checksums(void **state)
         {table + 40, 4, 1, TRL_ECORRUPT},          /* checks itself, but has a checksum */
         {table + 44, 4, 1, TRL_ECORRUPT},          /* a one where a zero must be */
         {table + 96, 8, 0x74786574, TRL_ECORRUPT}, /* "text", a NUL, and rubbish behind it */
+        {table + 112, 8, 64, TRL_ECORRUPT},        /* a section that checks itself, on another */
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         trl__container *c;

@@ -4,6 +4,7 @@
 #include "feat/feature_format.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <trellis/feature_file.h>
 
 static trl_error err;
@@ -72,6 +73,34 @@ static void packed_gives_everything(void **state)
     assert_int_equal(trl_feature_reader_find(reader, "three", &m, &err), TRL_ENOENT);
     assert_non_null(strstr(err.text, "three"));
     trl_matrix_free(&expected);
+    trl_feature_reader_close(reader);
+}
+
+static void *look_up_often(void *reader)
+{
+    trl_matrix m = {0};
+    const char *id;
+    for (int i = 0; i < 200; i++)
+        if (trl_feature_reader_find(reader, i % 2 ? "one" : "zwei-ü", &m, NULL) < 0 || m.rows != (i % 2 ? 3 : 4) ||
+            trl_feature_reader_get(reader, 1, &id, &m, NULL) < 0 || m.rows != 4)
+            return "a wrong answer";
+    return NULL;
+}
+
+static void packed_serves_many_threads(void **state)
+{
+    (void)state;
+    trl_feature_reader *reader;
+    pthread_t threads[4];
+    write_two(temp_path("t.trf"));
+    assert_int_equal(trl_feature_reader_open(temp_path("t.trf"), &reader, &err), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_up_often, reader), 0);
+    for (int i = 0; i < 4; i++) {
+        void *complaint;
+        pthread_join(threads[i], &complaint);
+        assert_null(complaint);
+    }
     trl_feature_reader_close(reader);
 }
 
@@ -202,6 +231,68 @@ static void packed_damage_is_seen(void **state)
     trl_matrix_free(&expected[1]);
 }
 
+/* A file with right checksums everywhere, and whatever index and ids; 128 bytes of zero frames. */
+static int open_made_up(const uint64_t *index, size_t index_size, const char *ids, size_t ids_size,
+                        const char *frontend)
+{
+    static const char frames[128];
+    trl__container_writer *writer;
+    trl_feature_reader *reader;
+    assert_int_equal(trl__container_create(temp_path("lie.trf"), "features", 1, &writer, &err), 0);
+    trl__container_begin(writer, "frames", 1, &err);
+    trl__container_write(writer, frames, sizeof frames, &err);
+    trl__container_begin(writer, "ids", 0, &err);
+    trl__container_write(writer, ids, ids_size, &err);
+    trl__container_begin(writer, "index", 0, &err);
+    trl__container_write(writer, index, index_size, &err);
+    trl__container_begin(writer, "provenance", 0, &err);
+    if (frontend) {
+        trl__container_begin(writer, "frontend", 0, &err);
+        trl__container_write(writer, frontend, strlen(frontend), &err);
+    }
+    assert_int_equal(trl__container_commit(writer, &err), 0);
+    int code = trl_feature_reader_open(temp_path("lie.trf"), &reader, &err);
+    if (code == 0)
+        trl_feature_reader_close(reader);
+    return code;
+}
+
+static void packed_lies_are_seen(void **state)
+{
+    (void)state;
+    const uint64_t good[8] = {0, 4, 4, 1, 64, 16, 1, 2}; /* offset, rows, columns, hash; twice */
+    const struct {
+        int position;
+        uint64_t value;
+    } lies[] = {{0, 64},
+                {0, 1},
+                {1, 5},                  /* the second does not follow the first */
+                {2, 0},                  /* rows without columns */
+                {4, 0},                  /* both at the same place */
+                {4, 128},                /* a gap */
+                {4, UINT64_MAX - 63},    /* far outside */
+                {5, 17},                 /* longer than the section */
+                {5, 15},                 /* shorter: bytes that belong to nobody */
+                {5, UINT64_C(1) << 62},  /* 2^62 x 1 x 4 bytes wraps to 0 */
+                {6, UINT64_C(1) << 60}}; /* 16 x 2^60 wraps to 0 */
+    assert_int_equal(open_made_up(good, sizeof good, "a\0b", 4, ""), 0);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        uint64_t index[8];
+        memcpy(index, good, sizeof good);
+        index[lies[i].position] = lies[i].value;
+        assert_int_equal(open_made_up(index, sizeof index, "a\0b", 4, ""), TRL_ECORRUPT);
+    }
+    assert_int_equal(open_made_up(good, sizeof good - 8, "a\0b", 4, ""), TRL_ECORRUPT);
+    assert_int_equal(open_made_up(good, sizeof good, "a\0b", 3, ""), TRL_ECORRUPT);    /* no NUL at the end */
+    assert_int_equal(open_made_up(good, sizeof good, "a\0", 2, ""), TRL_ECORRUPT);     /* one id for two */
+    assert_int_equal(open_made_up(good, sizeof good, "a\0b\0c", 6, ""), TRL_ECORRUPT); /* three for two */
+    assert_int_equal(open_made_up(good, sizeof good, "a\0a", 4, ""), TRL_ECORRUPT);    /* twice the same */
+    assert_int_equal(open_made_up(good, sizeof good, "a\0\n", 4, ""), TRL_EFORMAT);
+    assert_int_equal(open_made_up(good, sizeof good, "a\0b", 4, "\xFF"), TRL_ECORRUPT);
+    assert_int_equal(open_made_up(good, sizeof good, "a\0b", 4, NULL), TRL_ECORRUPT);
+    assert_non_null(strstr(err.text, "section 'frontend' is missing"));
+}
+
 static int copy_everything(const char *from, const char *to)
 {
     trl_feature_reader *reader = NULL;
@@ -278,14 +369,11 @@ static void one_file_holds_one_utterance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_understood),
-        cmocka_unit_test(packed_gives_everything),
-        cmocka_unit_test(other_formats_say_what_they_lack),
-        cmocka_unit_test(frames_move_between_readers),
-        cmocka_unit_test(writers_refuse_what_is_wrong),
-        cmocka_unit_test(readers_refuse_nan),
-        cmocka_unit_test(packed_damage_is_seen),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(places_are_understood),        cmocka_unit_test(packed_gives_everything),
+        cmocka_unit_test(packed_serves_many_threads),   cmocka_unit_test(other_formats_say_what_they_lack),
+        cmocka_unit_test(frames_move_between_readers),  cmocka_unit_test(writers_refuse_what_is_wrong),
+        cmocka_unit_test(readers_refuse_nan),           cmocka_unit_test(packed_damage_is_seen),
+        cmocka_unit_test(packed_lies_are_seen),         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(one_file_holds_one_utterance),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);

@@ -184,6 +184,23 @@ static void ranges_are_inclusive(void **state)
     expect_range("[0:1,0:3]", TRL_EFORMAT, 0, 0, 0, 0);
 }
 
+/* Behind an offset, lines are not known: the place is a byte. At the front it is a line. */
+static void places_in_named_files_are_right(void **state)
+{
+    (void)state;
+    trl_feature_reader *reader;
+    trl_matrix m = {0};
+    temp_write("bad.ark", "u [ 1 ]\nv [ x ]\n", 16);
+    temp_write("bad.mat", "[\n 1\n x ]\n", 10);
+    assert_int_equal(open_script("v bad.ark:10\nw bad.mat\n", &reader), 0);
+    assert_int_equal(trl_feature_reader_find(reader, "v", &m, &err), TRL_EFORMAT);
+    assert_non_null(strstr(err.text, "bad.ark: at byte 13: expected a number"));
+    assert_int_equal(trl_feature_reader_find(reader, "w", &m, &err), TRL_EFORMAT);
+    assert_non_null(strstr(err.text, "bad.mat:3: expected a number"));
+    trl_matrix_free(&m);
+    trl_feature_reader_close(reader);
+}
+
 static void files_are_found_beside_the_script(void **state)
 {
     (void)state;
@@ -239,6 +256,7 @@ int main(void)
         cmocka_unit_test(every_cut_is_seen),
         cmocka_unit_test(wrong_scripts_are_refused_with_their_line),
         cmocka_unit_test(ranges_are_inclusive),
+        cmocka_unit_test(places_in_named_files_are_right),
         cmocka_unit_test(files_are_found_beside_the_script),
         cmocka_unit_test(commas_of_the_language_do_not_matter),
     };
