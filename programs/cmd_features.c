@@ -121,8 +121,9 @@ static int open_writer(job *j)
 static void say_summary(const job *j, const trl_extract_summary *s)
 {
     if (j->values->output)
-        cli_say(&j->values->common, "%zu utterances, %zu frames of %d values, %.1f minutes of sound -> %s",
-                s->utterances, s->frames, trl_frontend_dim(j->frontend), s->seconds / 60, j->values->output);
+        cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
+                s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
+                j->values->output);
     if (s->skipped == 0)
         return;
     fprintf(stderr, "%zu utterance%s skipped:\n", s->skipped, s->skipped == 1 ? "" : "s");
@@ -153,10 +154,12 @@ static int extract(job *j)
 
 /* ---- The picture ---- */
 
-static int choose_drawn(job *j)
+static int choose_drawn(job *j, const char *path)
 {
     if (!j->values->plot)
         return 0;
+    if (strcmp(path, "-") == 0)
+        return cli_usage_error(&cmd_features, "--plot reads the sound twice: name a file, not standard input");
     j->drawn = j->values->utterance;
     for (size_t i = 0; !j->drawn && i < trl_corpus_count(j->corpus); i++)
         if (!trl_corpus_get(j->corpus, i)->bad)
@@ -201,7 +204,7 @@ static int prepare(job *j, const char *path)
     if (code == 0)
         code = corpus_input_read(path, &o, j->values->skip_bad, &j->findings, &j->corpus);
     if (code == 0)
-        code = choose_drawn(j);
+        code = choose_drawn(j, path);
     return code == 0 ? open_writer(j) : code;
 }
 

@@ -91,7 +91,8 @@ static int mel_spectrogram(const plot_input *in, trl_matrix *out, trl_error *err
     trl_extractor *extractor = NULL;
     int code = trl_frontend_preset(&o, "fbank", err);
     o.rate = in->rate;
-    o.shift_ms = in->shift_ms;
+    o.shift_ms = fmin(in->shift_ms, 1000 * (double)in->count / in->rate);
+    o.snip_edges = 0; /* there is a column even where the sound is shorter than the window */
     o.mel_bins = PICTURE_BINS;
     o.low_hz = 0;
     o.fft_length = 16;

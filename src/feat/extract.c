@@ -29,6 +29,7 @@ typedef struct slot {
     trl_matrix frames;
     double seconds;
     int code; /* of an utterance that could not be used */
+    int is_too_short;
     trl_error why;
 } slot;
 
@@ -98,20 +99,22 @@ static int stream_statics(worker *w, trl_audio *audio, uint64_t *samples, trl_er
     return code == 0 ? trl_extractor_end(w->extractor, &w->statics, err) : code;
 }
 
-static int read_statics(const extraction *x, worker *w, const trl_utterance *u, double *seconds, trl_error *err)
+static int read_statics(const extraction *x, worker *w, const trl_utterance *u, slot *s, trl_error *err)
 {
     trl_audio_options a = audio_options(u, x->frontend, x->options.channel);
     trl_audio *audio;
     uint64_t samples;
+    s->is_too_short = 0;
     int code = trl_audio_open(u->path, &a, NULL, &audio, err);
     if (code < 0)
         return code;
     code = stream_statics(w, audio, &samples, err);
     trl_audio_close(audio);
-    if (code == 0 && w->statics.rows == 0)
+    s->is_too_short = code == 0 && w->statics.rows == 0;
+    if (s->is_too_short)
         return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
                          (unsigned long long)samples);
-    *seconds = (double)samples / a.rate;
+    s->seconds = (double)samples / a.rate;
     return code;
 }
 
@@ -133,7 +136,7 @@ static int produce_frames(void *user, size_t item, size_t slot_index, int worker
     extraction *x = user;
     worker *w = &x->workers[worker_index];
     slot *s = &x->slots[slot_index];
-    int code = read_statics(x, w, utterance_of(x, item), &s->seconds, err);
+    int code = read_statics(x, w, utterance_of(x, item), s, err);
     if (code == 0)
         code = trl_extractor_finish(w->extractor, &w->statics, NULL, &s->frames, err);
     return settle(s, code, err);
@@ -144,7 +147,9 @@ static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, tr
     if (!x->options.skip_bad)
         return trl__fail(err, s->code, "utterance %s: %s", u->id, s->why.text);
     x->summary.skipped++;
-    trl_finding_kind kind = s->code == TRL_EINVAL ? TRL_FINDING_EMPTY_SOUND : TRL_FINDING_UNREADABLE;
+    trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_EMPTY_SOUND
+                            : s->code == TRL_EINVAL ? TRL_FINDING_SEGMENT /* no such channel or time in the file */
+                                                    : TRL_FINDING_UNREADABLE;
     return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);
 }
 
@@ -171,7 +176,7 @@ static int produce_statics(void *user, size_t item, size_t slot_index, int worke
     extraction *x = user;
     worker *w = &x->workers[worker_index];
     slot *s = &x->slots[slot_index];
-    int code = read_statics(x, w, utterance_of(x, item), &s->seconds, err);
+    int code = read_statics(x, w, utterance_of(x, item), s, err);
     trl_matrix swapped = s->frames; /* the slot keeps the rows, the worker takes the slot's memory */
     s->frames = w->statics;
     w->statics = swapped;
@@ -284,6 +289,8 @@ static int is_wanted(const extraction *x, const trl_utterance *u)
 static int choose_items(extraction *x, trl_error *err)
 {
     size_t count = trl_corpus_count(x->corpus);
+    if (x->options.only && trl_corpus_find(x->corpus, x->options.only) < 0)
+        return trl__fail(err, TRL_ENOENT, "there is no utterance '%s' in the corpus", x->options.only);
     x->items = trl__alloc(count, sizeof *x->items);
     if (!x->items)
         return trl__fail_memory(err);

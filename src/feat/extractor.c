@@ -378,6 +378,8 @@ int trl_extractor_end(trl_extractor *x, trl_matrix *frames, trl_error *err)
     int code = 0;
     while (code == 0 && x->next_frame < total)
         code = compute_mirrored(x, frames, err);
+    if (code == 0 && x->only_statics && x->frontend->options.energy_normalise && frames->rows < (size_t)x->next_frame)
+        return trl__fail(err, TRL_EINVAL, "energy_normalise needs all static rows of the utterance in one matrix");
     if (code == 0 && x->only_statics && x->frontend->options.energy_normalise)
         normalise_energy(frames, (size_t)x->next_frame, (size_t)x->frontend->energy_index);
     return code == 0 ? finish_rows(x, frames, err) : code;

@@ -259,6 +259,15 @@ static void set_dimensions(trl_frontend *f)
     f->dim = o->transform.rows > 0 ? (int)o->transform.rows : f->spliced_dim;
 }
 
+static int is_finite(const trl_matrix *m)
+{
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0; c < m->cols; c++)
+            if (!isfinite(trl_matrix_row(m, r)[c]))
+                return 0;
+    return 1;
+}
+
 static int copy_transform(trl_frontend *f, const trl_matrix *given, trl_error *err)
 {
     f->options.transform = (trl_matrix){0};
@@ -270,6 +279,9 @@ static int copy_transform(trl_frontend *f, const trl_matrix *given, trl_error *e
             err, TRL_EINVAL,
             "the transform has %zu columns, but frames have %zu values (one more column would be the offset)",
             given->cols, input);
+    if (given->rows > TRL__MOST_TRANSFORM || !is_finite(given))
+        return trl__fail(err, TRL_EINVAL, "the transform has more than %d rows, or NaN or infinite numbers",
+                         TRL__MOST_TRANSFORM);
     int code = trl_matrix_resize(&f->options.transform, given->rows, given->cols, err);
     for (size_t r = 0; code == 0 && r < given->rows; r++)
         memcpy(trl_matrix_row(&f->options.transform, r), trl_matrix_row(given, r), given->cols * sizeof(float));

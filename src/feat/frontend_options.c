@@ -224,6 +224,8 @@ static int check_ranges(const trl_frontend_options *o, trl_error *err)
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const field *f = &fields[i];
         double least = f->least, most = f->most;
+        if (f->type == VALUE_SEED && o->seed > INT64_MAX)
+            return trl__fail(err, TRL_EINVAL, "seed = %" PRIu64 ": at most %" PRId64, o->seed, INT64_MAX);
         if (f->type == VALUE_SEED)
             continue;
         if (f->type == VALUE_CHOICE)
@@ -284,7 +286,8 @@ static int parse_transform(trl_frontend_options *o, char *value, trl_error *err)
     int64_t rows = 0, cols = 0;
     const char *row_text = trl__next_field(&value), *col_text = trl__next_field(&value);
     if (!row_text || !col_text || trl__parse_int(row_text, &rows) < 0 || trl__parse_int(col_text, &cols) < 0 ||
-        rows < 1 || cols < 1 || rows > 65536 || cols > 65536 || (size_t)(rows * cols) > strlen(value))
+        rows < 1 || cols < 1 || rows > TRL__MOST_TRANSFORM || cols > TRL__MOST_TRANSFORM ||
+        (size_t)(rows * cols) > strlen(value))
         return trl__fail(err, TRL_EFORMAT, "transform: rows, columns and rows x columns numbers are needed");
     trl_matrix matrix = {0};
     if (trl_matrix_resize(&matrix, (size_t)rows, (size_t)cols, err) < 0)
@@ -292,19 +295,23 @@ static int parse_transform(trl_frontend_options *o, char *value, trl_error *err)
     for (int64_t i = 0; i < rows * cols; i++) {
         const char *text = trl__next_field(&value);
         double number;
-        if (!text || trl__parse_double(text, &number) < 0) {
+        if (!text || trl__parse_double(text, &number) < 0 || fabs(number) > (double)FLT_MAX) {
             trl_matrix_free(&matrix);
             return trl__fail(err, TRL_EFORMAT, "transform: number %" PRId64 " of %" PRId64 " is missing or wrong",
                              i + 1, rows * cols);
         }
         matrix.data[i] = (float)number;
     }
+    if (trl__next_field(&value)) {
+        trl_matrix_free(&matrix);
+        return trl__fail(err, TRL_EFORMAT, "transform: more than %" PRId64 " x %" PRId64 " numbers", rows, cols);
+    }
     trl_matrix_free(&o->transform);
     o->transform = matrix;
     return 0;
 }
 
-/* Splits "key = value" in place; 0 when there is no '='. */
+/* Splits "key = value" in place; 0 when there is no '=' or not one word before it. */
 static int split_line(char *line, char **key, char **value)
 {
     char *equals = strchr(line, '=');
@@ -315,7 +322,7 @@ static int split_line(char *line, char **key, char **value)
     *value = equals + 1 + strspn(equals + 1, " \t");
     for (size_t n = strlen(*value); n > 0 && strchr(" \t", (*value)[n - 1]); n--)
         (*value)[n - 1] = '\0';
-    return *key != NULL;
+    return *key && !trl__next_field(&line);
 }
 
 static int parse_line(trl_frontend_options *o, char *line, trl_error *err)
@@ -325,8 +332,10 @@ static int parse_line(trl_frontend_options *o, char *line, trl_error *err)
         return 0;
     if (!split_line(line, &key, &value))
         return trl__fail(err, TRL_EFORMAT, "not a line of the form `key = value`");
-    if (strcmp(key, "preset") == 0)
+    if (strcmp(key, "preset") == 0) {
+        trl_matrix_free(&o->transform); /* a preset has none */
         return trl_frontend_preset(o, value, err);
+    }
     if (strcmp(key, "transform") == 0)
         return parse_transform(o, value, err);
     return trl_frontend_set(o, key, value, err);

@@ -6,8 +6,9 @@
 
 #define TRL__SAMPLE_SCALE 32768.0f /* full scale in 16-bit units, Kaldi's and HTK's */
 #define TRL__MOST_FFT_STAGES 16
-#define TRL__MOST_BINS 512  /* mel_bins */
-#define TRL__MOST_ORDER 100 /* lpc_order */
+#define TRL__MOST_BINS 512            /* mel_bins */
+#define TRL__MOST_ORDER 100           /* lpc_order */
+#define TRL__MOST_TRANSFORM (1 << 20) /* rows and columns: more than the most spliced values */
 
 /* One mel filter: weights for the FFT bins first … first + count - 1. */
 typedef struct trl__mel_filter {
