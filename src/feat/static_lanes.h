@@ -307,15 +307,19 @@ static void autocorrelation(const trl_frontend *f, trl__static_work *w, lanes *r
     }
 }
 
-/* Levinson-Durbin: prediction coefficients a (signs of the inverse filter) and the residual energy. */
+/* Levinson-Durbin: prediction coefficients a (signs of the inverse filter) and the residual energy. Where rounding
+ * leaves nothing to predict (|k| >= 1, or residual 0), the coefficients so far stand. */
 static lanes linear_prediction(int order, const lanes *r, lanes *a)
 {
     lanes residual = r[0], previous[TRL__MOST_ORDER + 1];
+    lane_ints predictable = ~(lane_ints){0};
     for (int i = 0; i < order; i++) {
         lanes k = r[i + 1];
         for (int j = 0; j < i; j++)
             k += a[j] * r[i - j];
         k /= residual;
+        predictable &= k * k < 1.0f; /* false for NaN */
+        k = (lanes)((lane_ints)k & predictable);
         residual *= larger(1.0f - k * k, splat(1e-5f));
         memcpy(previous, a, (size_t)i * sizeof *a);
         for (int j = 0; j < i; j++)

@@ -109,15 +109,18 @@ static void mel_cepstra(const trl_frontend *f, const double *mel, double *row)
     }
 }
 
-/* Solves the normal equations by Levinson's recursion; returns the residual. */
+/* Solves the normal equations by Levinson's recursion, as far as rounding lets |k| < 1; returns the residual. */
 static double linear_prediction(int order, const double *r, double *a)
 {
     double residual = r[0];
+    int predictable = 1;
     for (int i = 0; i < order; i++) {
         double k = r[i + 1], previous[TRL__MOST_ORDER + 1];
         for (int j = 0; j < i; j++)
             k += a[j] * r[i - j];
         k /= residual;
+        predictable = predictable && k * k < 1;
+        k = predictable ? k : 0;
         residual *= fmax(1 - k * k, 1e-5);
         memcpy(previous, a, (size_t)i * sizeof *a);
         for (int j = 0; j < i; j++)
