@@ -1,0 +1,380 @@
+/* Features of a corpus: the same as utterance by utterance, for any number of threads; what can't be used is named. */
+#include "front_end.h"
+
+#include "base/memory.h"
+#include "make_sound.h"
+
+#include <trellis/audio.h>
+#include <trellis/extract.h>
+
+#define RATE 16000
+#define GOOD 7
+
+static trl_error err;
+
+/* ---- A corpus: seven good utterances of three speakers; and others that are not good ---- */
+
+static void add_line(const char *name, const char *text)
+{
+    FILE *file = fopen(sound_path(name), "a");
+    assert_non_null(file);
+    fprintf(file, "%s\n", text);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void add_utterance(const char *id, const char *speaker, const float *samples, size_t count)
+{
+    char name[32], line[64];
+    snprintf(name, sizeof name, "%s.wav", id);
+    if (samples)
+        write_floats(sound_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, samples, count);
+    snprintf(line, sizeof line, "%s %s.wav", id, id);
+    add_line("wav.scp", line);
+    snprintf(line, sizeof line, "%s %s", id, speaker);
+    add_line("utt2spk", line);
+}
+
+static int make_corpus(void **state)
+{
+    if (make_folder(state) != 0)
+        return -1;
+    for (int i = 0; i < GOOD; i++) {
+        char id[8], speaker[8];
+        size_t count = 3000 + 2100 * (size_t)((i * 4) % GOOD);
+        float *samples = make_signal(i % 2 ? SIGNAL_NOISE : SIGNAL_SPEECH, count, RATE, (uint64_t)i);
+        snprintf(id, sizeof id, "u%d", i);
+        snprintf(speaker, sizeof speaker, "s%d", i % 3);
+        add_utterance(id, speaker, samples, count);
+        free(samples);
+    }
+    return 0;
+}
+
+static int make_bad_corpus(void **state)
+{
+    if (make_corpus(state) != 0)
+        return -1;
+    float silence[399] = {0};
+    add_utterance("v1-short", "s0", silence, 399);
+    add_utterance("v2-broken", "s1", NULL, 0);
+    save(sound_path("v2-broken.wav"), "RIFF this is no sound", 21);
+    add_utterance("v3-missing", "s2", NULL, 0);
+    return 0;
+}
+
+static trl_corpus *read_corpus(trl_findings *findings)
+{
+    trl_corpus *corpus;
+    trl_corpus_options o = trl_corpus_defaults();
+    o.need_text = 0;
+    if (trl_corpus_read(sound_folder, &o, findings, &corpus, &err) < 0)
+        fail_msg("%s", err.text);
+    return corpus;
+}
+
+/* ---- What was delivered ---- */
+
+typedef struct delivery {
+    char ids[16][16];
+    trl_matrix frames[16];
+    size_t count;
+    size_t fail_at; /* SIZE_MAX: never */
+} delivery;
+
+static int deliver(void *user, const trl_utterance *u, const trl_matrix *frames, trl_error *e)
+{
+    delivery *d = user;
+    if (d->count == d->fail_at) {
+        snprintf(e->text, sizeof e->text, "enough");
+        return TRL_ECANCELLED;
+    }
+    snprintf(d->ids[d->count], sizeof d->ids[0], "%s", u->id);
+    trl_matrix *to = &d->frames[d->count++];
+    if (trl_matrix_resize(to, frames->rows, frames->cols, e) < 0)
+        return TRL_ENOMEM;
+    for (size_t t = 0; t < frames->rows; t++)
+        memcpy(trl_matrix_row(to, t), trl_matrix_row(frames, t), frames->cols * sizeof(float));
+    return 0;
+}
+
+static void free_delivery(delivery *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        trl_matrix_free(&d->frames[i]);
+    *d = (delivery){.fail_at = SIZE_MAX};
+}
+
+static int extract(const trl_frontend *f, int threads, const trl_extract_options *o, trl_findings *findings,
+                   delivery *d, trl_extract_summary *summary)
+{
+    trl_pool *pool = NULL;
+    trl_corpus *corpus = read_corpus(findings);
+    *d = (delivery){.fail_at = d->fail_at};
+    assert_int_equal(trl_pool_create(threads, &pool, &err), 0);
+    int code = trl_extract_corpus(corpus, f, o, pool, findings, deliver, d, summary, &err);
+    trl_pool_destroy(pool);
+    trl_corpus_destroy(corpus);
+    return code;
+}
+
+/* ---- Good corpora ---- */
+
+static const char *const described[] = {
+    "cmvn=none deltas=2",
+    "cmvn=utterance cmvn_variance=1 deltas=1",
+    "cmvn=speaker cmvn_variance=1 deltas=2",
+    "cmvn=sliding cmvn_window=40 cmvn_min_window=10 splice_left=1",
+    "preset=htk energy=raw energy_normalise=1 cmvn=speaker",
+};
+
+/* Utterance by utterance, with a speaker's sums gathered over all of theirs. */
+static void check_against_single(const trl_frontend *f, const delivery *d, const trl_corpus *corpus)
+{
+    trl_extractor *x = extractor_of(f);
+    for (size_t i = 0; i < GOOD; i++) {
+        const trl_utterance *u = trl_corpus_get(corpus, i);
+        trl_matrix frames = {0};
+        trl_cmvn *speaker;
+        float *samples;
+        size_t count;
+        assert_int_equal(trl_cmvn_create((size_t)trl_frontend_static_dim(f), &speaker, &err), 0);
+        for (size_t j = 0; j < GOOD; j++) {
+            const trl_utterance *v = trl_corpus_get(corpus, j);
+            if (v->speaker_index != u->speaker_index)
+                continue;
+            trl_matrix statics = {0};
+            assert_int_equal(trl_extract_samples(v, f, 0, &samples, &count, &err), 0);
+            assert_int_equal(trl_extractor_begin_static(x, &err), 0);
+            assert_int_equal(trl_extractor_push(x, samples, count, &statics, &err), 0);
+            assert_int_equal(trl_extractor_end(x, &statics, &err), 0);
+            trl_cmvn_add(speaker, &statics);
+            trl_matrix_free(&statics);
+            trl_audio_free(samples);
+        }
+        assert_int_equal(trl_extract_samples(u, f, 0, &samples, &count, &err), 0);
+        assert_int_equal(trl_extractor_run(x, samples, count, speaker, &frames, &err), 0);
+        assert_string_equal(d->ids[i], u->id);
+        assert_same_bits(&d->frames[i], &frames, u->id);
+        trl_matrix_free(&frames);
+        trl_audio_free(samples);
+        trl_cmvn_destroy(speaker);
+    }
+    trl_extractor_destroy(x);
+}
+
+static void test_same_for_all_threads(void **state)
+{
+    (void)state;
+    const int threads[] = {1, 2, 5};
+    for (size_t s = 0; s < sizeof described / sizeof *described; s++) {
+        trl_frontend *f = frontend_of(described[s]);
+        for (size_t t = 0; t < 3; t++) {
+            trl_findings *findings;
+            trl_extract_summary summary;
+            delivery d = {.fail_at = SIZE_MAX};
+            assert_int_equal(trl_findings_create(&findings, &err), 0);
+            if (extract(f, threads[t], NULL, findings, &d, &summary) < 0)
+                fail_msg("%s", err.text);
+            assert_int_equal(d.count, GOOD);
+            trl_corpus *corpus = read_corpus(findings);
+            check_against_single(f, &d, corpus);
+            size_t frames = 0;
+            for (size_t i = 0; i < GOOD; i++)
+                frames += d.frames[i].rows;
+            assert_true(summary.utterances == GOOD && summary.skipped == 0 && summary.frames == frames);
+            assert_true(fabs(summary.seconds * RATE - (GOOD * 3000 + 2100 * 21)) < 0.5);
+            assert_int_equal(trl_findings_count(findings), 0);
+            trl_corpus_destroy(corpus);
+            trl_findings_destroy(findings);
+            free_delivery(&d);
+        }
+        trl_frontend_destroy(f);
+    }
+}
+
+static void test_only(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof described / sizeof *described; s++) {
+        trl_frontend *f = frontend_of(described[s]);
+        trl_findings *findings;
+        trl_extract_summary summary;
+        delivery all = {.fail_at = SIZE_MAX}, one = all;
+        trl_extract_options o = trl_extract_defaults();
+        o.only = "u4";
+        assert_int_equal(trl_findings_create(&findings, &err), 0);
+        assert_int_equal(extract(f, 2, NULL, findings, &all, NULL), 0);
+        assert_int_equal(extract(f, 2, &o, findings, &one, &summary), 0);
+        assert_int_equal(one.count, 1);
+        assert_string_equal(one.ids[0], "u4");
+        assert_same_bits(&one.frames[0], &all.frames[4], described[s]);
+        assert_true(summary.utterances == 1 && summary.frames == one.frames[0].rows);
+        free_delivery(&one);
+        o.only = "nobody";
+        assert_int_equal(extract(f, 2, &o, findings, &one, NULL), TRL_ENOENT);
+        assert_non_null(strstr(err.text, "'nobody'"));
+        free_delivery(&one);
+        free_delivery(&all);
+        trl_findings_destroy(findings);
+        trl_frontend_destroy(f);
+    }
+}
+
+/* What `use` says is what the caller gets. */
+static void test_use_fails(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof described / sizeof *described; s++) {
+        trl_frontend *f = frontend_of(described[s]);
+        trl_findings *findings;
+        trl_extract_summary summary;
+        delivery d = {.fail_at = 2};
+        assert_int_equal(trl_findings_create(&findings, &err), 0);
+        assert_int_equal(extract(f, 5, NULL, findings, &d, &summary), TRL_ECANCELLED);
+        assert_string_equal(err.text, "enough");
+        assert_int_equal(d.count, 2);
+        free_delivery(&d);
+        trl_findings_destroy(findings);
+        trl_frontend_destroy(f);
+    }
+}
+
+/* Every allocation may fail: an error, no leak, no wrong frames. The sound file library's own memory is not ours. */
+static void test_memory(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"cmvn=utterance deltas=1", "cmvn=speaker"};
+    for (size_t s = 0; s < 2; s++) {
+        trl_frontend *f = frontend_of(settings[s]);
+        int code = TRL_ENOMEM;
+        long n = 1, failures = 0;
+        for (; code < 0 && n < 2000; n += 1 + n / 8) {
+            trl_findings *findings;
+            delivery d = {.fail_at = SIZE_MAX};
+            trl_pool *pool = NULL;
+            assert_int_equal(trl_findings_create(&findings, &err), 0);
+            trl_corpus *corpus = read_corpus(findings);
+            assert_int_equal(trl_pool_create(2, &pool, &err), 0);
+            trl__memory_fail_after(n);
+            code = trl_extract_corpus(corpus, f, NULL, pool, findings, deliver, &d, NULL, &err);
+            trl__memory_fail_after(0);
+            assert_true(code == 0 ? d.count == GOOD : code == TRL_ENOMEM && err.code == TRL_ENOMEM);
+            failures += code < 0;
+            free_delivery(&d);
+            trl_pool_destroy(pool);
+            trl_corpus_destroy(corpus);
+            trl_findings_destroy(findings);
+        }
+        assert_int_equal(code, 0);
+        assert_true(failures > 10);
+        trl_frontend_destroy(f);
+    }
+}
+
+/* ---- Bad utterances ---- */
+
+static const trl_finding *finding_of(const trl_findings *findings, const char *id)
+{
+    const trl_finding *found = NULL;
+    for (size_t i = 0; i < trl_findings_count(findings); i++) {
+        const trl_finding *f = trl_findings_get(findings, i);
+        if (f->utterance && strcmp(f->utterance, id) == 0) {
+            assert_null(found); /* said once */
+            found = f;
+        }
+    }
+    if (!found)
+        fail_msg("%s is not named", id);
+    return found;
+}
+
+static void test_bad_ones_are_skipped(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof described / sizeof *described; s++)
+        for (int threads = 1; threads < 4; threads += 2) {
+            trl_frontend *f = frontend_of(described[s]);
+            trl_findings *findings;
+            trl_extract_summary summary;
+            delivery d = {.fail_at = SIZE_MAX};
+            trl_extract_options o = trl_extract_defaults();
+            o.skip_bad = 1;
+            assert_int_equal(trl_findings_create(&findings, &err), 0);
+            if (extract(f, threads, &o, findings, &d, &summary) < 0)
+                fail_msg("%s", err.text);
+            assert_int_equal(d.count, GOOD);
+            assert_int_equal(summary.skipped, 3);
+            const trl_finding *found = finding_of(findings, "v1-short");
+            assert_int_equal(found->kind, TRL_FINDING_EMPTY_SOUND);
+            assert_non_null(strstr(found->message, "399 samples are too few"));
+            found = finding_of(findings, "v2-broken");
+            assert_int_equal(found->kind, TRL_FINDING_UNREADABLE);
+            assert_non_null(strstr(found->message, "v2-broken.wav"));
+            assert_non_null(strstr(found->file, "wav.scp"));
+            assert_int_equal(found->line, GOOD + 2);
+            assert_int_equal(finding_of(findings, "v3-missing")->kind, TRL_FINDING_NO_SOUND);
+            trl_corpus *corpus = read_corpus(findings);
+            check_against_single(f, &d, corpus); /* the bad ones add nothing to their speakers */
+            trl_corpus_destroy(corpus);
+            trl_findings_destroy(findings);
+            free_delivery(&d);
+            trl_frontend_destroy(f);
+        }
+}
+
+static void test_bad_ones_stop(void **state)
+{
+    (void)state;
+    trl_frontend *f = frontend_of("");
+    trl_findings *findings;
+    delivery d = {.fail_at = SIZE_MAX};
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(extract(f, 2, NULL, findings, &d, NULL), TRL_EINVAL); /* known from reading the corpus */
+    assert_non_null(strstr(err.text, "v3-missing"));
+    assert_int_equal(d.count, 0);
+    save(sound_path("v3-missing.wav"), "x", 1);
+    for (int threads = 1; threads < 6; threads += 2) { /* the first in corpus order, for any threads */
+        assert_int_equal(extract(f, threads, NULL, findings, &d, NULL), TRL_EINVAL);
+        assert_non_null(strstr(err.text, "utterance v1-short"));
+        assert_int_equal(d.count, GOOD);
+        free_delivery(&d);
+    }
+    assert_int_equal(remove(sound_path("v3-missing.wav")), 0);
+    trl_findings_destroy(findings);
+    trl_frontend_destroy(f);
+}
+
+/* A channel that is not there is a fault of the choice, not of the sound. */
+static void test_missing_channel(void **state)
+{
+    (void)state;
+    trl_frontend *f = frontend_of("cmvn=speaker");
+    trl_findings *findings;
+    trl_extract_summary summary;
+    delivery d = {.fail_at = SIZE_MAX};
+    trl_extract_options o = {.channel = 1, .skip_bad = 1};
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(extract(f, 2, &o, findings, &d, &summary), 0);
+    assert_true(d.count == 0 && summary.utterances == 0 && summary.skipped == GOOD + 3);
+    assert_int_equal(finding_of(findings, "u0")->kind, TRL_FINDING_SEGMENT);
+    assert_non_null(strstr(finding_of(findings, "u0")->message, "no channel 1"));
+    trl_findings_destroy(findings);
+    trl_frontend_destroy(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest good[] = {
+        cmocka_unit_test(test_same_for_all_threads),
+        cmocka_unit_test(test_only),
+        cmocka_unit_test(test_use_fails),
+        cmocka_unit_test(test_memory),
+    };
+    const struct CMUnitTest bad[] = {
+        cmocka_unit_test(test_bad_ones_are_skipped),
+        cmocka_unit_test(test_bad_ones_stop),
+        cmocka_unit_test(test_missing_channel),
+    };
+    int failed = cmocka_run_group_tests(good, make_corpus, remove_folder);
+    return failed + cmocka_run_group_tests(bad, make_bad_corpus, remove_folder);
+}
