@@ -295,7 +295,7 @@ static int parse_transform(trl_frontend_options *o, char *value, trl_error *err)
     for (int64_t i = 0; i < rows * cols; i++) {
         const char *text = trl__next_field(&value);
         double number;
-        if (!text || trl__parse_double(text, &number) < 0 || fabs(number) > (double)FLT_MAX) {
+        if (!text || trl__parse_double(text, &number) < 0 || !isfinite((float)number)) {
             trl_matrix_free(&matrix);
             return trl__fail(err, TRL_EFORMAT, "transform: number %" PRId64 " of %" PRId64 " is missing or wrong",
                              i + 1, rows * cols);
