@@ -136,10 +136,12 @@ run 0 speech
 shows 'no findings'
 if [ "$(id -u)" != 0 ]; then
     mkdir speech/closed
-    chmod 000 speech/closed
+    chmod 000 speech/closed speech/bert/1.wav
     run 1 speech
+    contains "$out" 'unreadable-file (error, 2)' "closed to the user"
     shows "speech/closed: can't be read: Permission denied"
     rmdir speech/closed
+    chmod 644 speech/bert/1.wav
 fi
 printf 'path\tsentence\tclient_id\nspeech/anna/1.wav\tyes\tanna\n' >all.tsv
 run 0 all.tsv
