@@ -298,7 +298,7 @@ static void check_normalised_energy(const char *preset, size_t column)
     for (size_t t = 0; t < raw.rows; t++)
         most = fmax(most, (double)trl_matrix_row(&raw, t)[column]);
     for (size_t t = 0; t < raw.rows; t++) {
-        double energy = (double)trl_matrix_row(&raw, t)[column], least = most - 50 / 10 * log(10);
+        double energy = (double)trl_matrix_row(&raw, t)[column], least = most - 5 * log(10);
         cut += energy < least;
         double expected = 1 - 0.1 * (most - fmax(energy, least));
         assert_true(fabs((double)trl_matrix_row(&frames, t)[column] - expected) < 1e-5);
