@@ -180,8 +180,9 @@ static int report_sound(manifest *m, size_t number, const row *r, int found, trl
 static int add_row(manifest *m, const row *r, trl_error *err)
 {
     int found = 0;
-    char *id = has_value(r, COLUMN_ID) ? r->fields[COLUMN_ID] : make_id(m, r, r->fields[COLUMN_PATH]);
-    char *path = find_sound(m, r->fields[COLUMN_PATH], &found);
+    const char *name = has_value(r, COLUMN_PATH) ? r->fields[COLUMN_PATH] : "";
+    char *id = has_value(r, COLUMN_ID) ? r->fields[COLUMN_ID] : make_id(m, r, name);
+    char *path = find_sound(m, name, &found);
     if (!id || !path)
         return trl__fail_memory(err);
     if (*id == '\0')
