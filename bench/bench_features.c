@@ -156,11 +156,16 @@ typedef struct peer_result {
 
 static int run_peer(const char *program, const char *data, double rate, peer_result *r)
 {
-    char command[8300];
+    char command[8300], line[256] = "", *cursor = line;
     snprintf(command, sizeof command, "%s %s %g 1", program, data, rate);
     FILE *pipe = popen(command, "r");
-    int found = pipe ? fscanf(pipe, "%lf %lf %zu %lf", &r->mfcc, &r->all, &r->frames, &r->sum) : 0;
-    return (pipe ? pclose(pipe) : -1) == 0 && found == 4 ? 0 : -1;
+    if (!pipe || !fgets(line, sizeof line, pipe))
+        return -1;
+    r->mfcc = strtod(cursor, &cursor);
+    r->all = strtod(cursor, &cursor);
+    r->frames = strtoul(cursor, &cursor, 10);
+    r->sum = strtod(cursor, &cursor);
+    return pclose(pipe) == 0 && *cursor == '\n' ? 0 : -1;
 }
 
 /* Alternating runs of both sides; the checksums show that they computed the same. */

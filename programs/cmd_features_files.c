@@ -52,9 +52,9 @@ static int run_copy(void *values, int count, char **arguments)
     options.provenance = trl_feature_reader_provenance(reader);
     if (!options.provenance)
         options.provenance = "trellis " TRL_VERSION " features copy";
-    if (v->shift_ms > 0)
+    if (v->shift_ms != 0)
         options.shift_ms = v->shift_ms;
-    if (v->htk_kind > 0)
+    if (v->htk_kind != 0)
         options.htk_kind = v->htk_kind;
     trl_feature_writer *writer = NULL;
     uint64_t totals[2] = {0, 0};
@@ -85,7 +85,8 @@ const cli_command cmd_features_copy = {
     .synopsis = "IN OUT",
     .summary = "converts feature files from one format to another",
     .description =
-        "Copies all utterances of IN to OUT; the numbers stay the same to the last bit. " PLACES
+        "Copies all utterances of IN to OUT; float32 numbers stay the same to the last bit, doubles "
+        "are rounded to float32. " PLACES
         "\n\nOUT appears when everything is written, or not at all; folders are filled file by file. Between packed "
         "files the front end's description and the provenance are kept. NaN, infinity and duplicate ids are refused.",
     .options = copy_options,

@@ -204,8 +204,8 @@ static int prepare(trl_audio *audio, const trl_audio_options *options, trl_audio
 }
 
 /* Takes over the source. */
-static int open_source(trl__sound_source *source, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
-                       trl_error *err)
+static int open_source(trl__sound_source *source, const trl_audio_options *options, trl_audio_info *info,
+                       trl_audio **out, trl_error *err)
 {
     trl_audio *audio = trl__alloc_zero(1, sizeof *audio);
     if (!audio) {

@@ -70,7 +70,8 @@ int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *
     return rc;
 }
 
-int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out, trl_error *err)
+int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out,
+                                  trl_error *err)
 {
     *out = (trl__sound_source){.fd = -1, .window = bytes, .window_size = size, .size = size, .name = trl__strdup(name)};
     return out->name ? 0 : trl__fail_memory(err);

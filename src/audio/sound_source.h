@@ -31,7 +31,8 @@ typedef struct trl__sound_source {
 int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *err);
 
 /* The bytes stay the caller's and must outlive the source. */
-int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out, trl_error *err);
+int trl__sound_source_from_memory(const char *name, const void *bytes, size_t size, trl__sound_source *out,
+                                  trl_error *err);
 
 void trl__sound_source_close(trl__sound_source *source);
 

@@ -1,3 +1,4 @@
+#define TRL_FAIL_DEFINED_HERE
 #include "base/fail.h"
 #include "base/text_file.h"
 

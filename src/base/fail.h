@@ -21,4 +21,13 @@ int trl__fail_memory(trl_error *err);
  * reason". */
 int trl__fail_errno(trl_error *err, const char *path, const char *verb);
 
+/* clang's analyzer sees one file at a time: here it learns that a failure is never 0. */
+#if defined(__clang_analyzer__) && !defined(TRL_FAIL_DEFINED_HERE)
+#define trl__fail(...) (trl__fail(__VA_ARGS__), -1)
+#define trl__fail_line(...) (trl__fail_line(__VA_ARGS__), -1)
+#define trl__fail_byte(...) (trl__fail_byte(__VA_ARGS__), -1)
+#define trl__fail_memory(err) (trl__fail_memory(err), -1)
+#define trl__fail_errno(...) (trl__fail_errno(__VA_ARGS__), -1)
+#endif
+
 #endif

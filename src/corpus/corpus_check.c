@@ -226,7 +226,8 @@ static int say_recording(checker *c, const recording *rec, trl_error *err)
     if (rec->code == TRL_ENOENT)
         return say_sound(c, rec, TRL_FINDING_NO_SOUND, err, "%s", rec->problem);
     if (rec->code < 0)
-        return say_sound(c, rec, TRL_FINDING_UNREADABLE, err, "%s", rec->problem);
+        return say_sound(c, rec, rec->code == TRL_EIO ? TRL_FINDING_NO_ACCESS : TRL_FINDING_UNREADABLE, err, "%s",
+                         rec->problem);
     if (rec->empty)
         return say_sound(c, rec, TRL_FINDING_EMPTY_SOUND, err, "there are no samples in this file");
     int code = 0;

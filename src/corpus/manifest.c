@@ -131,12 +131,11 @@ static int convert(manifest *m, row *r, trl_error *err)
 }
 
 /* The id of a line without one: the path without its extension, and the part of the sound. */
-static char *make_id(manifest *m, const row *r)
+static char *make_id(manifest *m, const row *r, const char *path)
 {
     char part[TRL__PART_SIZE] = "";
     if (r->start > 0 || r->end >= 0)
         trl__part_suffix(part, r->start, r->end);
-    const char *path = r->fields[COLUMN_PATH];
     while (path[0] == '/' || (path[0] == '.' && path[1] == '/'))
         path++;
     size_t length = (size_t)(trl__extension(path) - path), size = length + sizeof part;
@@ -181,8 +180,9 @@ static int report_sound(manifest *m, size_t number, const row *r, int found, trl
 static int add_row(manifest *m, const row *r, trl_error *err)
 {
     int found = 0;
-    char *id = has_value(r, COLUMN_ID) ? r->fields[COLUMN_ID] : make_id(m, r);
-    char *path = find_sound(m, r->fields[COLUMN_PATH], &found);
+    const char *name = has_value(r, COLUMN_PATH) ? r->fields[COLUMN_PATH] : "";
+    char *id = has_value(r, COLUMN_ID) ? r->fields[COLUMN_ID] : make_id(m, r, name);
+    char *path = find_sound(m, name, &found);
     if (!id || !path)
         return trl__fail_memory(err);
     if (*id == '\0')

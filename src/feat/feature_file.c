@@ -111,7 +111,7 @@ int trl_feature_reader_open(const char *place, trl_feature_reader **out, trl_err
         code = copy ? format->open(path, out, err) : trl__fail_memory(err);
     if (code < 0)
         trl__free(copy);
-    else
+    else if (*out)
         (*out)->place = copy;
     return code;
 }
@@ -210,7 +210,7 @@ int trl_feature_writer_open(const char *place, const trl_feature_writer_options 
         code = copy ? format->create(path, options ? options : &defaults, out, err) : trl__fail_memory(err);
     if (code < 0)
         trl__free(copy);
-    else
+    else if (*out)
         (*out)->place = copy;
     return code;
 }

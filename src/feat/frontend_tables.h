@@ -46,6 +46,6 @@ struct trl_frontend {
     float *delta_filters; /* per order 1 … deltas: [2 * order * delta_window + 1] */
 };
 
-int trl__frontend_describe(const trl_frontend_options *options, char **text, trl_error *err);
+int trl__frontend_describe(const trl_frontend_options *options, char **out, trl_error *err);
 
 #endif

@@ -216,7 +216,7 @@ static int read_binary(trl__source *source, trl_matrix *out, trl_error *err)
         code = read_token(source, &k, err);
     if (code == 0)
         code = read_shape(source, k, &s, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (s.rows > 0 && s.cols == 0)
         return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->offset,

@@ -88,7 +88,7 @@ static int load_index(packed_reader *p, trl_error *err)
         code = trl__container_section(p->container, "ids", &ids, &ids_size, err);
     if (code == 0)
         code = trl__container_section(p->container, "index", &index, &index_size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     p->frames = frames;
     p->records = index;

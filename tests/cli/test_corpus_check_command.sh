@@ -60,6 +60,10 @@ printf 'YES Y EH S\nNO N OW\nNONONO N OW N OW\nEMPTY\n' >lexicon.txt
 
 run 1 set --lexicon lexicon.txt --json found.json
 [ ! -e ran ] && [ ! -e set/ran ] || wrong "a shell pipe was run"
+[ "$(grep -c '^no-sound (error, 2): add the sound file or remove the transcript$' out)" = 1 ] ||
+    wrong "findings of a kind are not together"
+[ "$(grep -A2 '^no-sound' out | tail -n 2 | cut -d : -f 1,2)" = $'set/text:15\nset/wav.scp:10' ] ||
+    wrong "findings of a kind are not sorted by place"
 shows 'lexicon.txt:4: word without phones; it is left out'
 shows 'set/wav.scp:16: o-alone: no sound file after the id'
 shows 'set/wav.scp:9: i-pipe: a shell command, not a sound file: sox good.wav -t wav - ; touch ran |'
@@ -132,10 +136,12 @@ run 0 speech
 shows 'no findings'
 if [ "$(id -u)" != 0 ]; then
     mkdir speech/closed
-    chmod 000 speech/closed
+    chmod 000 speech/closed speech/bert/1.wav
     run 1 speech
+    contains "$out" 'unreadable-file (error, 2)' "closed to the user"
     shows "speech/closed: can't be read: Permission denied"
     rmdir speech/closed
+    chmod 644 speech/bert/1.wav
 fi
 printf 'path\tsentence\tclient_id\nspeech/anna/1.wav\tyes\tanna\n' >all.tsv
 run 0 all.tsv

@@ -302,14 +302,19 @@ static void test_folder_links(void **state)
 {
     (void)state;
     folder("speech");
-    folder("speech/z");
+    for (int i = 0; i < 16; i++) { /* a folder's entries come in any order: some of these come before z */
+        char link[32];
+        snprintf(link, sizeof link, "speech/l%d", i);
+        if (i == 8)
+            folder("speech/z");
+        assert_int_equal(symlink("z", sound_path(link)), 0);
+    }
     folder("other");
     sound("speech/z/1.wav", 100);
     put("speech/z/1.lab", "one");
     sound("other/2.wav", 100);
     put("other/2.lab", "two");
     assert_int_equal(symlink("..", sound_path("speech/z/up")), 0);
-    assert_int_equal(symlink("z", sound_path("speech/a")), 0);
     assert_int_equal(symlink("../other", sound_path("speech/more")), 0);
     read_ok("speech");
     ASSERT_IDS("1", "2");

@@ -178,7 +178,8 @@ static void test_too_long(void **state)
     trl_corpus_destroy(corpus);
     size_t before = trl_findings_count(findings);
     check("m.tsv", NULL, NULL, 1);
-    assert_finding(before, TRL_FINDING_TOO_LONG, "m.tsv", 4, "u3", "8 characters in 0.149 s of sound: they take 0.200 s");
+    assert_finding(before, TRL_FINDING_TOO_LONG, "m.tsv", 4, "u3",
+                   "8 characters in 0.149 s of sound: they take 0.200 s");
     assert_finding(before + 1, TRL_FINDING_TOO_LONG, "m.tsv", 6, "u5", "7 characters");
     assert_int_equal(trl_findings_count(findings), before + 2);
 }

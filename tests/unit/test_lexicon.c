@@ -87,6 +87,10 @@ static void test_probabilities(void **state)
     assert_string_equal(said(l, "b", 0), "y z @ 0.5");
     assert_int_equal(trl_lexicon_phones(l), 3);
     trl_lexicon_destroy(l);
+    l = parse_ok("a 0.5 0.1 x\nb 0.5 y\nc 0.5 0.1 z\n"); /* as many as all lines share */
+    assert_string_equal(said(l, "a", 0), "0.1 x @ 0.5");
+    assert_string_equal(said(l, "b", 0), "y @ 0.5");
+    trl_lexicon_destroy(l);
     l = parse_ok("a 0.5 x\nb y\n"); /* not every line has one: then it is a phone */
     assert_string_equal(said(l, "a", 0), "0.5 x @ 1");
     trl_lexicon_destroy(l);
