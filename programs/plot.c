@@ -179,6 +179,16 @@ static int start_gnuplot(int input, pid_t *child, trl_error *err)
                : fail(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
 }
 
+/* gnuplot would draw to standard output where it can't write the file, so that is tried first. */
+static int make_file(const char *path, trl_error *err)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return fail(err, TRL_EIO, "%s: can't write there: %s", path, strerror(errno));
+    fclose(file);
+    return 0;
+}
+
 /* The script goes to a temporary file first, so that a gnuplot that stops early can't leave us writing into a closed
  * pipe. */
 static int run_gnuplot(FILE *script, trl_error *err)
@@ -201,10 +211,15 @@ static int draw(const char *path, const char *terminal, const plot_input *in, co
                 const trl_matrix *frames, trl_error *err)
 {
     char temporary[4096];
-    FILE *script = tmpfile();
-    if (!script)
-        return fail(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
     snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    int code = make_file(temporary, err);
+    if (code < 0)
+        return code;
+    FILE *script = tmpfile();
+    if (!script) {
+        remove(temporary);
+        return fail(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
+    }
     fprintf(script, "set terminal %s\nset output ", terminal);
     write_quoted(script, temporary);
     fputc('\n', script);
@@ -212,7 +227,7 @@ static int draw(const char *path, const char *terminal, const plot_input *in, co
     write_matrix(script, "mel", mel);
     write_matrix(script, "frames", frames);
     write_panels(script, in, mel, frames);
-    int code = run_gnuplot(script, err);
+    code = run_gnuplot(script, err);
     fclose(script);
     if (code == 0 && rename(temporary, path) != 0)
         code = fail(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
