@@ -71,7 +71,7 @@ def all_pole_cepstrum(r, order, count):
     predictor = np.linalg.solve(toeplitz, r[1 : order + 1])
     error = r[0] - predictor @ r[1 : order + 1]
     inverse = np.concatenate([[1], -predictor])
-    cepstrum = np.fft.irfft(-np.log(np.abs(np.fft.rfft(inverse, 1 << 14)) ** 2))
+    cepstrum = np.fft.irfft(-np.log(np.abs(np.fft.rfft(inverse, 1 << 12)) ** 2))
     return np.concatenate([[max(np.log(error), np.finfo(np.float32).eps)], cepstrum[1:count]])
 
 
