@@ -23,6 +23,8 @@ static const char *const described[] = {
     "rate=8000 frame_ms=10 shift_ms=37 deltas=1",
     "rate=8000 frame_ms=10 shift_ms=37 snip_edges=0 splice_left=1 splice_right=1",
     "rate=8000 frame_ms=200 shift_ms=3 snip_edges=0 mel_bins=10 num_ceps=5",
+    /* odd: the last frame of 1036 samples mirrors one that lies before its start */
+    "rate=8000 frame_ms=10.2 shift_ms=37 snip_edges=0",
     "rate=8000 cmvn=speaker cmvn_variance=1 deltas=1",
 };
 #define DESCRIBED (sizeof described / sizeof *described)
@@ -77,7 +79,7 @@ static void check_lengths(const trl_frontend *f, const char *what, const size_t 
     for (size_t i = 0; i < lengths; i++) {
         trl_matrix whole = in_one_go(one, samples, counts[i], speaker);
         assert_int_equal(whole.rows, trl_frontend_frames(f, counts[i]));
-        for (uint64_t way = i; way < i + 2; way++) {
+        for (uint64_t way = i; way < i + 5; way++) {
             trl_matrix pieces = in_pieces(other, samples, counts[i], speaker, way);
             if (whole.rows > 0 || pieces.rows > 0)
                 assert_same_bits(&pieces, &whole, what);
@@ -96,7 +98,7 @@ static void test_pieces(void **state)
     (void)state;
     for (size_t d = 0; d < DESCRIBED; d++) {
         trl_frontend *f = frontend_of(described[d]);
-        const size_t counts[] = {MOST, 0, 1, 2, 39, 40, 41, 199, 200, 201, 279, 280, 281, 1000, 4321};
+        const size_t counts[] = {MOST, 0, 1, 2, 39, 40, 41, 199, 200, 201, 279, 280, 281, 1036, 4321};
         check_lengths(f, described[d], counts, sizeof counts / sizeof *counts);
         trl_frontend_destroy(f);
     }

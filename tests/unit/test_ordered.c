@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/ordered.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,10 @@
 typedef struct record {
     size_t window;
     size_t fail_produce[2], fail_consume; /* items; NONE: none */
-    size_t slots[64];                     /* what produce left there: item + 1 */
-    int workers[64];                      /* threads in produce, per worker number */
+    int first_fails_first;                /* fail_produce[1] waits until fail_produce[0] has failed */
+    atomic_int first_has_failed;
+    size_t slots[64]; /* what produce left there: item + 1 */
+    int workers[64];  /* threads in produce, per worker number */
     atomic_size_t produced;
     atomic_int consuming;
     size_t consumed;
@@ -41,6 +44,9 @@ static int produce(void *user, size_t item, size_t slot, int worker, trl_error *
     r->workers[worker]--;
     if (item != r->fail_produce[0] && item != r->fail_produce[1])
         return 0;
+    while (r->first_fails_first && item == r->fail_produce[1] && !atomic_load(&r->first_has_failed))
+        sched_yield();
+    atomic_store(&r->first_has_failed, item == r->fail_produce[0]);
     snprintf(err->text, sizeof err->text, "produce %zu", item);
     return TRL_EIO;
 }
@@ -134,6 +140,19 @@ static void test_lowest_failure(void **state)
         }
 }
 
+/* The higher of two items fails while the lower is still at work. */
+static void test_later_lower_failure(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        record r = {.window = 8, .fail_produce = {51, 50}, .fail_consume = NONE, .first_fails_first = 1};
+        trl_error err = {0, ""};
+        assert_int_equal(run(&r, 2 + i % 5, 200, &err), TRL_EIO);
+        assert_string_equal(err.text, "produce 50");
+        assert_int_equal(r.consumed, 50);
+    }
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -150,9 +169,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_and_window),
-        cmocka_unit_test(test_no_pool),
-        cmocka_unit_test(test_lowest_failure),
+        cmocka_unit_test(test_order_and_window), cmocka_unit_test(test_no_pool),
+        cmocka_unit_test(test_lowest_failure),   cmocka_unit_test(test_later_lower_failure),
         cmocka_unit_test(test_memory),
     };
     return RUN(tests);
