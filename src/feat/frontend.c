@@ -128,10 +128,10 @@ static int make_filters(trl_frontend *f, trl_error *err)
     float *next = f->mel_weights;
     for (int b = 0; b < bins; b++) {
         trl__mel_filter *filter = &f->filters[b];
+        double left = mel_corner(f, b), center = mel_corner(f, b + 1), right = mel_corner(f, b + 2);
         filter->weights = next;
         for (int k = 0; k < points; k++) {
-            double weight = triangle(mel(f->options.rate * k / f->fft), mel_corner(f, b), mel_corner(f, b + 1),
-                                     mel_corner(f, b + 2));
+            double weight = triangle(mel(f->options.rate * k / f->fft), left, center, right);
             if (weight <= 0)
                 continue;
             if (filter->count == 0)
