@@ -134,6 +134,9 @@ typedef struct trl_extractor trl_extractor;
 TRL_API int trl_extractor_create(const trl_frontend *frontend, trl_extractor **out, trl_error *err);
 TRL_API void trl_extractor_destroy(trl_extractor *extractor);
 
+/* Which sequence of dither the next utterances get: the same number, the same noise. 0 at first. */
+TRL_API void trl_extractor_set_noise(trl_extractor *extractor, uint64_t sequence);
+
 /* A whole utterance. `speaker` is needed with cmvn = speaker, else NULL. Returns 0, TRL_EINVAL, TRL_ENOMEM. Too little
  * sound gives 0 rows. */
 TRL_API int trl_extractor_run(trl_extractor *extractor, const float *samples, size_t count, const trl_cmvn *speaker,

@@ -5,6 +5,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+uint64_t trl__hash(const char *key, size_t length)
+{
+    return XXH3_64bits(key, length);
+}
+
 /* The slot that holds the key, or the free one where it belongs. There is always a free one: at most 3/4 are used. */
 static trl__map_slot *locate(const trl__map *map, const char *key, size_t length, uint64_t hash)
 {
@@ -34,7 +39,7 @@ int trl__map_add(trl__map *map, const char *key, size_t length, uint64_t *value)
 {
     if (map->count * 4 >= map->size * 3 && enlarge(map) < 0)
         return -1;
-    uint64_t hash = XXH3_64bits(key, length);
+    uint64_t hash = trl__hash(key, length);
     trl__map_slot *slot = locate(map, key, length, hash);
     if (slot->key) {
         *value = slot->value;
@@ -49,7 +54,7 @@ uint64_t *trl__map_find(const trl__map *map, const char *key, size_t length)
 {
     if (map->size == 0)
         return NULL;
-    trl__map_slot *slot = locate(map, key, length, XXH3_64bits(key, length));
+    trl__map_slot *slot = locate(map, key, length, trl__hash(key, length));
     return slot->key ? &slot->value : NULL;
 }
 

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* XXH3, 64 bits: what the map uses. */
+uint64_t trl__hash(const char *key, size_t length);
+
 typedef struct trl__map_slot {
     const char *key; /* NULL: free */
     size_t length;

@@ -5,6 +5,7 @@
  * finishes them.
  */
 #include "base/fail.h"
+#include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/ordered.h"
 #include "base/temporary_file.h"
@@ -108,6 +109,7 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     int code = trl_audio_open(u->path, &a, NULL, &audio, err);
     if (code < 0)
         return code;
+    trl_extractor_set_noise(w->extractor, trl__hash(u->id, strlen(u->id))); /* each utterance its own */
     code = stream_statics(w, audio, &samples, err);
     trl_audio_close(audio);
     s->is_too_short = code == 0 && w->statics.rows == 0;

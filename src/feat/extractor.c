@@ -21,6 +21,7 @@ struct trl_extractor {
     const trl__static_kernel *kernel;
     trl__static_work work;
     int only_statics;
+    uint64_t noise; /* the dither's sequence */
 
     float *buffer; /* samples first … received-1, 16-bit units */
     size_t buffer_size;
@@ -291,7 +292,7 @@ static void take_samples(trl_extractor *x, const float *samples, size_t count)
     for (size_t i = 0; i < count; i++)
         to[i] = samples[i] * TRL__SAMPLE_SCALE;
     for (size_t i = 0; o->dither > 0 && i < count; i++)
-        to[i] += (float)o->dither * trl__random_normal(o->seed, 0, (uint64_t)x->received + i);
+        to[i] += (float)o->dither * trl__random_normal(o->seed, x->noise, (uint64_t)x->received + i);
     x->received += (int64_t)count;
 }
 
@@ -334,6 +335,11 @@ int trl_extractor_begin(trl_extractor *x, const trl_cmvn *speaker, trl_error *er
     if (o->energy_normalise)
         return trl__fail(err, TRL_EUNSUPPORTED, "energy_normalise needs the whole utterance and can't stream");
     return use_speaker(x, speaker, err);
+}
+
+void trl_extractor_set_noise(trl_extractor *x, uint64_t sequence)
+{
+    x->noise = sequence;
 }
 
 int trl_extractor_begin_static(trl_extractor *x, trl_error *err)

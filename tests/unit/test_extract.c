@@ -220,6 +220,32 @@ static void test_only(void **state)
     }
 }
 
+/* Dither depends on the utterance, not on who computes it: two silent recordings differ, one and three threads don't.
+ */
+static void test_each_utterance_has_its_noise(void **state)
+{
+    (void)state;
+    float silence[4000] = {0};
+    add_utterance("w1", "s0", silence, 4000);
+    add_utterance("w2", "s0", silence, 4000);
+    trl_frontend *f = frontend_of("dither=2");
+    trl_findings *findings;
+    delivery one = {.fail_at = SIZE_MAX}, three = one;
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(extract(f, 1, NULL, findings, &one, NULL), 0);
+    assert_int_equal(extract(f, 3, NULL, findings, &three, NULL), 0);
+    assert_int_equal(one.count, GOOD + 2);
+    for (size_t i = 0; i < one.count; i++)
+        assert_same_bits(&one.frames[i], &three.frames[i], one.ids[i]);
+    const trl_matrix *a = &one.frames[GOOD], *b = &one.frames[GOOD + 1];
+    assert_int_equal(a->rows, b->rows);
+    assert_true(memcmp(a->data, b->data, a->rows * a->cols * sizeof(float)) != 0);
+    free_delivery(&one);
+    free_delivery(&three);
+    trl_findings_destroy(findings);
+    trl_frontend_destroy(f);
+}
+
 /* What `use` says is what the caller gets. */
 static void test_use_fails(void **state)
 {
@@ -367,6 +393,7 @@ int main(void)
     const struct CMUnitTest good[] = {
         cmocka_unit_test(test_same_for_all_threads),
         cmocka_unit_test(test_only),
+        cmocka_unit_test(test_each_utterance_has_its_noise),
         cmocka_unit_test(test_use_fails),
         cmocka_unit_test(test_memory),
     };
