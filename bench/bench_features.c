@@ -61,6 +61,16 @@ static trl_frontend *make_frontend(const char *preset, int whole)
     return frontend;
 }
 
+static trl_corpus *read_sound_only(const char *place, trl_findings *findings)
+{
+    trl_error err;
+    trl_corpus *corpus;
+    trl_corpus_options o = trl_corpus_defaults();
+    o.need_text = 0;
+    check(trl_corpus_read(place, &o, findings, &corpus, &err), &err);
+    return corpus;
+}
+
 static void read_corpus(state *s)
 {
     trl_error err;
@@ -75,7 +85,7 @@ static void read_corpus(state *s)
         place = shared;
     }
     check(trl_findings_create(&s->findings, &err), &err);
-    check(trl_corpus_read(place, NULL, s->findings, &s->corpus, &err), &err);
+    s->corpus = read_sound_only(place, s->findings);
     json_object_set_new(s->result, "utterances", json_integer((json_int_t)trl_corpus_count(s->corpus)));
 }
 
@@ -274,12 +284,7 @@ static double peak_memory(const state *s, int times)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        trl_error err;
-        trl_corpus *corpus;
-        trl_corpus_options o = trl_corpus_defaults();
-        o.need_text = 0;
-        check(trl_corpus_read(path, &o, s->findings, &corpus, &err), &err);
-        run_from_files(s, corpus, 2);
+        run_from_files(s, read_sound_only(path, s->findings), 2);
         _exit(0);
     }
     int status = 1;
