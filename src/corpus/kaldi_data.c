@@ -57,15 +57,6 @@ static int next_line(reader *r, trl__text *text, const char *path, int any_bytes
     return 0;
 }
 
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && strchr(" \t", text[length - 1]))
-        text[--length] = '\0';
-    return text;
-}
-
 /* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is the one in the folder. */
 static char *find_sound(reader *r, const char *name, int *found)
 {
@@ -130,7 +121,7 @@ static int read_recordings(reader *r, trl__text *text, trl_error *err)
     size_t length;
     int code;
     while ((code = next_line(r, text, r->wav_path, 0, &id, &rest, &length, err)) == 1) {
-        char *entry = trim(rest);
+        char *entry = trl__trim(rest);
         if (*entry)
             code = add_recording(r, id, entry, text->line, err);
         else

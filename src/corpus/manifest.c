@@ -43,11 +43,7 @@ static char *next_tab_field(char **cursor)
     *cursor = tab ? tab + 1 : NULL;
     if (tab)
         *tab = '\0';
-    field += strspn(field, " ");
-    size_t length = strlen(field);
-    while (length > 0 && field[length - 1] == ' ')
-        field[--length] = '\0';
-    return field;
+    return trl__trim(field);
 }
 
 /* How good a name for the column this is: 1 best, 0 none. */
