@@ -33,6 +33,16 @@ int cli_failure(const trl_error *err)
     return EXIT_FAILED;
 }
 
+int cli_error(trl_error *err, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err->code = code;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
 void cli_say(const cli_common *common, const char *format, ...)
 {
     if (common->quiet)
@@ -202,6 +212,8 @@ int cli_run(const cli_command *command, int argc, char **argv)
     int count = 0, code = 0, options_end = 0;
     if (!values || !arguments)
         code = cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
+    else if (command->defaults)
+        memcpy(values, command->defaults, command->values_size);
     for (char **next = argv; code == 0 && *next;) {
         char *word = *next++;
         if (!options_end && strcmp(word, "--") == 0)

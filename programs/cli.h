@@ -61,6 +61,7 @@ typedef struct cli_command {
     const char *examples;      /* one command per line, `# ` comments allowed */
     int least, most;           /* number of arguments that are not options */
     size_t values_size;
+    const void *defaults; /* of the values; NULL: all zero */
     int (*run)(void *values, int count, char **arguments);
     int hidden; /* not listed */
 } cli_command;
@@ -68,12 +69,15 @@ typedef struct cli_command {
 extern const cli_command *const cli_commands[]; /* in programs/main.c; ends with NULL */
 extern const cli_option cli_common_options[];
 
-/* Parses the options into values (which hold the defaults) and runs the command. Returns the exit code. */
+/* Parses the options over the command's defaults and runs it. Returns the exit code. */
 int cli_run(const cli_command *command, int argc, char **argv);
 
 /* Says "trellis NAME: text" on standard error. Return values are exit codes. */
 int cli_usage_error(const cli_command *command, const char *format, ...) TRL_PRINTF(2, 3);
 int cli_failure(const trl_error *err);
+
+/* Fills the error in, as the library does, and returns the code. */
+int cli_error(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
 void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3); /* nothing with --quiet */
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */

@@ -2,7 +2,6 @@
 #include "cli.h"
 #include "corpus_input.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +29,10 @@ typedef struct report {
 
 static int check_numbers(const struct values *v)
 {
-    if (v->rate < 0 || v->phone < 0 || v->characters < 0)
-        return cli_usage_error(&cmd_corpus_check, "--rate, --phone-seconds and --characters can't be negative");
+    if (v->rate < 0 || v->phone < 0)
+        return cli_usage_error(&cmd_corpus_check, "--rate and --phone-seconds can't be negative");
+    if (v->characters <= 0)
+        return cli_usage_error(&cmd_corpus_check, "--characters is a number above 0");
     if (v->clipped < 0 || v->clipped > 100)
         return cli_usage_error(&cmd_corpus_check, "--clipped is a share in percent, from 0 to 100");
     return 0;
@@ -41,12 +42,9 @@ static trl_check_options check_options(const struct values *v)
 {
     trl_check_options o = trl_check_defaults();
     o.rate = v->rate;
-    if (v->clipped > 0)
-        o.clipped_share = v->clipped / 100;
-    if (v->phone > 0)
-        o.seconds_per_phone = v->phone;
-    if (v->characters > 0)
-        o.characters_per_second = v->characters;
+    o.clipped_share = v->clipped / 100;
+    o.seconds_per_phone = v->phone;
+    o.characters_per_second = v->characters;
     return o;
 }
 
@@ -77,14 +75,6 @@ static trl_finding *sorted(const trl_findings *findings)
     return list;
 }
 
-static void print_finding(const trl_finding *f)
-{
-    fputs(f->file, stdout);
-    if (f->line > 0)
-        printf(":%" PRId64, f->line);
-    printf(": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
-}
-
 static void print_kind(const trl_finding *list, size_t count, int all)
 {
     trl_finding_kind kind = list[0].kind;
@@ -92,7 +82,7 @@ static void print_kind(const trl_finding *list, size_t count, int all)
            trl_finding_advice(kind));
     size_t shown = all || count <= SHOWN_PER_KIND ? count : SHOWN_PER_KIND;
     for (size_t i = 0; i < shown; i++)
-        print_finding(&list[i]);
+        corpus_print_finding(stdout, &list[i]);
     if (shown < count)
         printf("and %zu more; --all shows them\n", count - shown);
     putchar('\n');
@@ -313,5 +303,6 @@ const cli_command cmd_corpus_check = {
     .least = 1,
     .most = 1,
     .values_size = sizeof(struct values),
+    .defaults = &(const struct values){.clipped = 0.1, .phone = 0.03, .characters = 40},
     .run = run,
 };

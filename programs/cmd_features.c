@@ -124,10 +124,20 @@ static void say_summary(const job *j, const trl_extract_summary *s)
         cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
                 s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
                 j->values->output);
-    if (s->skipped == 0)
-        return;
-    fprintf(stderr, "%zu utterance%s skipped:\n", s->skipped, s->skipped == 1 ? "" : "s");
+}
+
+/* Also what never became an utterance, like a line without a sound file. Returns the exit code. */
+static int say_skipped(const job *j, const trl_extract_summary *s)
+{
+    size_t fatal = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++)
+        fatal += (size_t)trl_finding_is_fatal(f->kind);
+    if (s->skipped == 0 && fatal == 0)
+        return EXIT_CLEAN;
+    fprintf(stderr, "%zu utterance%s skipped; what can't be used:\n", s->skipped, s->skipped == 1 ? "" : "s");
     corpus_input_report(j->findings, (size_t)-1);
+    return EXIT_FINDINGS;
 }
 
 static int extract(job *j)
@@ -149,7 +159,7 @@ static int extract(job *j)
     if (failed)
         return cli_failure(&err);
     say_summary(j, &summary);
-    return summary.skipped > 0 ? EXIT_FINDINGS : EXIT_CLEAN;
+    return say_skipped(j, &summary);
 }
 
 /* ---- The picture ---- */

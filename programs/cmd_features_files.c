@@ -52,10 +52,8 @@ static int run_copy(void *values, int count, char **arguments)
     options.provenance = trl_feature_reader_provenance(reader);
     if (!options.provenance)
         options.provenance = "trellis " TRL_VERSION " features copy";
-    if (v->shift_ms != 0)
-        options.shift_ms = v->shift_ms;
-    if (v->htk_kind != 0)
-        options.htk_kind = v->htk_kind;
+    options.shift_ms = v->shift_ms;
+    options.htk_kind = v->htk_kind;
     trl_feature_writer *writer = NULL;
     uint64_t totals[2] = {0, 0};
     int code = trl_feature_writer_open(arguments[1], &options, &writer, &err);
@@ -96,10 +94,13 @@ const cli_command cmd_features_copy = {
     .least = 2,
     .most = 2,
     .values_size = sizeof(struct copy_values),
+    .defaults = &(const struct copy_values){.shift_ms = 10, .htk_kind = 9},
     .run = run_copy,
 };
 
 /* ---- show ---- */
+
+extern const cli_command cmd_features_show;
 
 struct show_values {
     cli_common common;
@@ -112,7 +113,7 @@ struct summary {
     json_t *list;         /* NULL: print a line for each */
 };
 
-static int show_utterance(struct summary *s, const char *id, const trl_matrix *frames)
+static int show_utterance(struct summary *s, const char *id, const trl_matrix *frames, trl_error *err)
 {
     s->utterances++;
     s->frames += frames->rows;
@@ -121,38 +122,38 @@ static int show_utterance(struct summary *s, const char *id, const trl_matrix *f
         s->most = frames->cols > s->most ? frames->cols : s->most;
     }
     if (!s->list)
-        return printf("%s %zu x %zu\n", id, frames->rows, frames->cols) < 0 ? TRL_EIO : 0;
-    return json_array_append_new(s->list, json_pack("{sssIsI}", "id", id, "frames", (json_int_t)frames->rows,
-                                                    "dimension", (json_int_t)frames->cols));
+        return printf("%s %zu x %zu\n", id, frames->rows, frames->cols) >= 0
+                   ? 0
+                   : cli_error(err, TRL_EIO, "writing to standard output failed");
+    json_t *item =
+        json_pack("{sssIsI}", "id", id, "frames", (json_int_t)frames->rows, "dimension", (json_int_t)frames->cols);
+    return json_array_append_new(s->list, item) == 0 ? 0 : cli_error(err, TRL_ENOMEM, "out of memory");
 }
 
 static int show_all(trl_feature_reader *reader, struct summary *s, trl_error *err)
 {
     trl_matrix frames = {0};
     const char *id;
-    int found;
-    while ((found = trl_feature_reader_next(reader, &id, &frames, err)) > 0)
-        if (show_utterance(s, id, &frames) != 0) {
-            found = TRL_EIO;
-            snprintf(err->text, sizeof err->text, "writing to standard output failed");
-            break;
-        }
+    int found, code = 0;
+    while (code == 0 && (found = trl_feature_reader_next(reader, &id, &frames, err)) != 0)
+        code = found < 0 ? found : show_utterance(s, id, &frames, err);
     trl_matrix_free(&frames);
-    return found;
+    return code;
 }
 
-static void print_json(const trl_feature_reader *reader, const struct summary *s)
+static int print_json(const trl_feature_reader *reader, const struct summary *s)
 {
     json_t *root = json_pack("{sIsIsIsIss?ss?sO}", "utterances", (json_int_t)s->utterances, "frames",
                              (json_int_t)s->frames, "dimension_least", (json_int_t)s->least, "dimension_most",
                              (json_int_t)s->most, "frontend", trl_feature_reader_frontend(reader), "provenance",
                              trl_feature_reader_provenance(reader), "list", s->list);
-    json_dumpf(root, stdout, JSON_INDENT(2));
+    int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2)) != 0;
     putchar('\n');
     json_decref(root);
+    return failed ? cli_failure(&(trl_error){TRL_EIO, "the JSON could not be written"}) : EXIT_CLEAN;
 }
 
-static void print_totals(const trl_feature_reader *reader, const struct summary *s)
+static int print_totals(const trl_feature_reader *reader, const struct summary *s)
 {
     printf("\n%" PRIu64 " utterances, %" PRIu64 " frames", s->utterances, s->frames);
     if (s->most > 0 && s->least == s->most)
@@ -163,6 +164,7 @@ static void print_totals(const trl_feature_reader *reader, const struct summary 
         printf("\nfront end:\n%s\n", trl_feature_reader_frontend(reader));
     if (trl_feature_reader_provenance(reader))
         printf("\nprovenance:\n%s\n", trl_feature_reader_provenance(reader));
+    return EXIT_CLEAN;
 }
 
 /* Looks the utterance up, or reads up to it where the format can't. */
@@ -176,9 +178,7 @@ static int find_utterance(trl_feature_reader *reader, const char *wanted, trl_ma
     while ((found = trl_feature_reader_next(reader, &id, frames, err)) > 0)
         if (strcmp(id, wanted) == 0)
             return 0;
-    if (found == 0)
-        snprintf(err->text, sizeof err->text, "there is no utterance %s", wanted);
-    return found < 0 ? found : TRL_ENOENT;
+    return found < 0 ? found : cli_error(err, TRL_ENOENT, "there is no utterance %s", wanted);
 }
 
 static int show_one(trl_feature_reader *reader, const char *id)
@@ -204,6 +204,8 @@ static int run_show(void *values, int count, char **arguments)
     const struct show_values *v = values;
     trl_error err;
     trl_feature_reader *reader;
+    if (v->json && count == 2)
+        return cli_usage_error(&cmd_features_show, "--json lists all utterances; leave out the ID");
     if (trl_feature_reader_open(arguments[0], &reader, &err) < 0)
         return cli_failure(&err);
     int code;
@@ -213,7 +215,7 @@ static int run_show(void *values, int count, char **arguments)
         struct summary s = {.list = v->json ? json_array() : NULL};
         code = show_all(reader, &s, &err) < 0 ? cli_failure(&err) : EXIT_CLEAN;
         if (code == EXIT_CLEAN)
-            (v->json ? print_json : print_totals)(reader, &s);
+            code = (v->json ? print_json : print_totals)(reader, &s);
         json_decref(s.list);
     }
     trl_feature_reader_close(reader);

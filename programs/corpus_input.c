@@ -29,6 +29,14 @@ int corpus_channel_parse(const cli_command *command, const char *name, int *chan
     return 0;
 }
 
+void corpus_print_finding(FILE *out, const trl_finding *f)
+{
+    fputs(f->file, out);
+    if (f->line > 0)
+        fprintf(out, ":%" PRId64, f->line);
+    fprintf(out, ": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
+}
+
 size_t corpus_input_report(const trl_findings *findings, size_t most)
 {
     size_t fatal = 0;
@@ -36,10 +44,7 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
     for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
         if (!trl_finding_is_fatal(f->kind) || fatal++ >= most)
             continue;
-        fprintf(stderr, "%s", f->file);
-        if (f->line > 0)
-            fprintf(stderr, ":%" PRId64, f->line);
-        fprintf(stderr, ": %s%s%s\n", f->utterance ? f->utterance : "", f->utterance ? ": " : "", f->message);
+        corpus_print_finding(stderr, f);
     }
     if (fatal > most)
         fprintf(stderr, "and %zu more\n", fatal - most);

@@ -17,7 +17,10 @@ int corpus_channel_parse(const cli_command *command, const char *name, int *chan
 int corpus_input_read(const char *path, const trl_corpus_options *options, int skip_bad, trl_findings **findings,
                       trl_corpus **corpus);
 
-/* One line per fatal finding: place, utterance, what is wrong. At most `most`, then how many more. Returns how many
+/* One line: "file:line: utterance: what is wrong". */
+void corpus_print_finding(FILE *out, const trl_finding *finding);
+
+/* One line per fatal finding. At most `most`, then how many more. Returns how many
  * there are. */
 size_t corpus_input_report(const trl_findings *findings, size_t most);
 

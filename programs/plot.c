@@ -1,12 +1,12 @@
-/* Draws with gnuplot: the commands and the data go down a pipe, the picture comes out under a temporary name and is
- * renamed when gnuplot has succeeded. */
+/* Draws with gnuplot, which reads commands and data from a temporary file; the picture comes out under a temporary name
+ * and is renamed when gnuplot has succeeded. */
 #include "plot.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +18,6 @@
 #define RANGE_NEPERS 13.8 /* of log power shown below the loudest point: 60 dB */
 
 extern char **environ;
-
-static int fail(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
-
-static int fail(trl_error *err, int code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    err->code = code;
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-    return code;
-}
 
 static const char *terminal_for(const char *path)
 {
@@ -43,17 +31,17 @@ static const char *terminal_for(const char *path)
     return NULL;
 }
 
-/* Text inside gnuplot's double quotes. */
+/* In single quotes: inside double ones gnuplot would run what stands between backquotes as a command. */
 static void write_quoted(FILE *to, const char *text)
 {
-    fputc('"', to);
+    fputc('\'', to);
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', to);
+        if (*text == '\'')
+            fputc('\'', to);
         if ((unsigned char)*text >= ' ')
             fputc(*text, to);
     }
-    fputc('"', to);
+    fputc('\'', to);
 }
 
 /* Least and greatest sample per column: what the eye sees of a waveform. */
@@ -176,7 +164,7 @@ static int start_gnuplot(int input, pid_t *child, trl_error *err)
     posix_spawn_file_actions_destroy(&actions);
     return code == 0
                ? 0
-               : fail(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
+               : cli_error(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
 }
 
 /* gnuplot would draw to standard output where it can't write the file, so that is tried first. */
@@ -184,19 +172,18 @@ static int make_file(const char *path, trl_error *err)
 {
     FILE *file = fopen(path, "wb");
     if (!file)
-        return fail(err, TRL_EIO, "%s: can't write there: %s", path, strerror(errno));
+        return cli_error(err, TRL_EIO, "%s: can't write there: %s", path, strerror(errno));
     fclose(file);
     return 0;
 }
 
-/* The script goes to a temporary file first, so that a gnuplot that stops early can't leave us writing into a closed
- * pipe. */
+/* From a file, not a pipe: a gnuplot that stops early can't leave us writing into a closed one. */
 static int run_gnuplot(FILE *script, trl_error *err)
 {
     pid_t child;
-    int status;
+    int status = -1; /* as of a child that failed */
     if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0)
-        return fail(err, TRL_EIO, "writing the plot's script failed: %s", strerror(errno));
+        return cli_error(err, TRL_EIO, "writing the plot's script failed: %s", strerror(errno));
     int code = start_gnuplot(fileno(script), &child, err);
     if (code < 0)
         return code;
@@ -204,21 +191,22 @@ static int run_gnuplot(FILE *script, trl_error *err)
         ;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0
                ? 0
-               : fail(err, TRL_EIO, "gnuplot failed; its message stands above");
+               : cli_error(err, TRL_EIO, "gnuplot failed; its message stands above");
 }
 
 static int draw(const char *path, const char *terminal, const plot_input *in, const trl_matrix *mel,
                 const trl_matrix *frames, trl_error *err)
 {
     char temporary[4096];
-    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    /* gnuplot takes a name that starts with a bar for a command */
+    snprintf(temporary, sizeof temporary, "%s%s.%ld.tmp", path[0] == '/' ? "" : "./", path, (long)getpid());
     int code = make_file(temporary, err);
     if (code < 0)
         return code;
     FILE *script = tmpfile();
     if (!script) {
         remove(temporary);
-        return fail(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
+        return cli_error(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
     }
     fprintf(script, "set terminal %s\nset output ", terminal);
     write_quoted(script, temporary);
@@ -230,7 +218,7 @@ static int draw(const char *path, const char *terminal, const plot_input *in, co
     code = run_gnuplot(script, err);
     fclose(script);
     if (code == 0 && rename(temporary, path) != 0)
-        code = fail(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
+        code = cli_error(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
     if (code < 0)
         remove(temporary);
     return code;
@@ -241,9 +229,9 @@ int plot_utterance(const char *path, const plot_input *input, trl_error *err)
     const char *terminal = terminal_for(path);
     trl_matrix mel = {0}, frames = {0};
     if (!terminal)
-        return fail(err, TRL_EUNSUPPORTED, "%s: a picture's name ends in .png, .svg or .pdf", path);
+        return cli_error(err, TRL_EUNSUPPORTED, "%s: a picture's name ends in .png, .svg or .pdf", path);
     if (input->frames->rows == 0)
-        return fail(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
+        return cli_error(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
     int code = mel_spectrogram(input, &mel, err);
     if (code == 0)
         code = standardised(input->frames, &frames, err);

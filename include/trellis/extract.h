@@ -1,9 +1,14 @@
 /* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in
  * corpus order.
  *
- *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err) { … return
- * 0; } trl_extract_options o = trl_extract_defaults(); o.skip_bad = 1; trl_extract_corpus(corpus, frontend, &o, pool,
- * skipped, use, user, &summary, &err);
+ *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err)
+ *     {
+ *         return trl_feature_writer_add(user, utterance->id, frames, err);
+ *     }
+ *
+ *     trl_extract_options o = trl_extract_defaults();
+ *     o.skip_bad = 1;
+ *     trl_extract_corpus(corpus, frontend, &o, pool, skipped, use, writer, &summary, &err);
  *
  * Per-speaker normalisation takes two passes: the static coefficients wait in a temporary file while the speakers' sums
  * are gathered, so the sound is read once. Memory does not grow with the corpus.
@@ -30,7 +35,8 @@ typedef struct trl_extract_summary {
     double seconds; /* of sound, in delivered utterances */
 } trl_extract_summary;
 
-/* Called in corpus order, one call at a time; the frames are only valid during the call. */
+/* Called in corpus order, one call at a time, but by any thread of the pool; the frames are only valid during the call.
+ */
 typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err);
 
 TRL_API trl_extract_options trl_extract_defaults(void);

@@ -40,7 +40,7 @@ TRL_API void trl_feature_reader_close(trl_feature_reader *reader);
 TRL_API int trl_feature_reader_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err);
 
 /* Random access, packed and scp only (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such utterance.
- * Thread rule: packed may be read by many threads at once; scp by one. */
+ * Thread rule: find and get of a packed file may be called by many threads at once; all else by one. */
 TRL_API int trl_feature_reader_find(trl_feature_reader *reader, const char *id, trl_matrix *frames, trl_error *err);
 
 /* Packed only: how many utterances there are, and the i-th (in the order of writing). 0 for other formats. */
@@ -52,7 +52,7 @@ TRL_API int trl_feature_reader_get(trl_feature_reader *reader, size_t index, con
 TRL_API const char *trl_feature_reader_frontend(const trl_feature_reader *reader);
 TRL_API const char *trl_feature_reader_provenance(const trl_feature_reader *reader);
 
-/* One matrix in a file of its own, as Kaldi writes transforms: binary or text. */
+/* One matrix in a file of its own, as Kaldi writes transforms: binary or text. The same errors as reading features. */
 TRL_API int trl_feature_read_matrix(const char *path, trl_matrix *matrix, trl_error *err);
 
 typedef struct trl_feature_writer_options {

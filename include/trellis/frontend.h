@@ -126,7 +126,7 @@ typedef struct trl_cmvn {
 
 TRL_API int trl_cmvn_create(size_t dim, trl_cmvn **out, trl_error *err);
 TRL_API void trl_cmvn_destroy(trl_cmvn *cmvn);
-TRL_API void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames);
+TRL_API void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames); /* of `dim` columns */
 
 typedef struct trl_extractor trl_extractor;
 

@@ -40,7 +40,6 @@ TRL_API size_t trl_lexicon_words(const trl_lexicon *lexicon);
 TRL_API size_t trl_lexicon_phones(const trl_lexicon *lexicon);
 TRL_API const char *trl_lexicon_word(const trl_lexicon *lexicon, size_t word);
 TRL_API const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone);
-TRL_API const char *trl_lexicon_path(const trl_lexicon *lexicon);
 
 /* The word's index, or -1. Exact, case-sensitive. */
 TRL_API long trl_lexicon_find(const trl_lexicon *lexicon, const char *word);

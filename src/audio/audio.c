@@ -224,6 +224,7 @@ static int open_source(trl__sound_source *source, const trl_audio_options *optio
 int trl_audio_open(const char *path, const trl_audio_options *options, trl_audio_info *info, trl_audio **out,
                    trl_error *err)
 {
+    *out = NULL;
     trl__sound_source source;
     int rc = trl__sound_source_open(path, &source, err);
     return rc < 0 ? rc : open_source(&source, options, info, out, err);
@@ -232,6 +233,7 @@ int trl_audio_open(const char *path, const trl_audio_options *options, trl_audio
 int trl__audio_open_memory(const char *name, const void *bytes, size_t size, const trl_audio_options *options,
                            trl_audio_info *info, trl_audio **out, trl_error *err)
 {
+    *out = NULL;
     trl__sound_source source;
     int rc = trl__sound_source_from_memory(name, bytes, size, &source, err);
     return rc < 0 ? rc : open_source(&source, options, info, out, err);
@@ -278,7 +280,7 @@ static int fail_decoding(const trl_audio *audio, trl_error *err)
 {
     const trl__sound_source *source = &audio->source;
     if (source->io_error)
-        return trl__fail(err, TRL_EIO, "%s: reading: %s", source->name, strerror(source->io_error));
+        return trl__sound_source_fail(source, err);
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->position,
                           "the sound breaks off near sample %lld of %lld (%s): the file is cut or damaged; copy or "
                           "record it again",
@@ -401,16 +403,16 @@ int trl_audio_read_file(const char *path, const trl_audio_options *options, trl_
                         size_t *count, trl_error *err)
 {
     trl_audio *audio;
+    *samples = NULL;
     int rc = trl_audio_open(path, options, info, &audio, err);
     if (rc < 0)
         return rc;
-    float *all = NULL;
-    rc = read_all(audio, &all, count, err);
+    rc = read_all(audio, samples, count, err);
     trl_audio_close(audio);
-    if (rc < 0)
-        trl_audio_free(all);
-    else
-        *samples = all;
+    if (rc < 0) {
+        trl_audio_free(*samples);
+        *samples = NULL;
+    }
     return rc;
 }
 

@@ -267,7 +267,7 @@ int trl__sound_header_check(trl__sound_source *source, trl_error *err)
     if (source->size == 0)
         return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is empty (0 bytes)", source->name);
     if (source->io_error)
-        return trl__fail(err, TRL_EIO, "%s: reading: %s", source->name, strerror(source->io_error));
+        return trl__sound_source_fail(source, err);
     const chunk_style *style = style_of(head, n);
     if (style)
         return check_chunks(source, style, 0, err);
@@ -330,7 +330,7 @@ int trl__sound_header_explain(trl__sound_source *source, trl_error *err)
     uint8_t head[256];
     size_t n = trl__sound_source_get(source, 0, head, sizeof head);
     if (source->io_error)
-        return trl__fail(err, TRL_EIO, "%s: reading: %s", source->name, strerror(source->io_error));
+        return trl__sound_source_fail(source, err);
     const chunk_style *style = style_of(head, n);
     if (style && check_chunks(source, style, 1, err) < 0)
         return TRL_ECORRUPT;

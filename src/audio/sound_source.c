@@ -23,7 +23,7 @@ static int swallow(trl__sound_source *source, int fd, trl_error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return trl__fail_errno(err, source->name, "reading");
+            return trl__fail_errno(err, source->name, "reading failed");
         if (n == 0)
             break;
         size += (size_t)n;
@@ -41,7 +41,7 @@ static int open_fd(trl__sound_source *source, int fd, trl_error *err)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
-        return trl__fail_errno(err, source->name, "reading");
+        return trl__fail_errno(err, source->name, "reading failed");
     if (S_ISDIR(status.st_mode))
         return trl__fail(err, TRL_EIO, "%s: is a folder, not a sound file", source->name);
     if (!S_ISREG(status.st_mode) || fd == STDIN_FILENO)
@@ -62,7 +62,7 @@ int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *
     if (!out->name)
         return trl__fail_memory(err);
     int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int rc = fd < 0 ? trl__fail_errno(err, path, "opening") : open_fd(out, fd, err);
+    int rc = fd < 0 ? trl__fail_errno(err, path, "can't open") : open_fd(out, fd, err);
     if (fd >= 0 && !standard_input && out->fd < 0)
         close(fd);
     if (rc < 0)
@@ -120,6 +120,12 @@ size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *b
         if (source->patch_at + i >= offset && source->patch_at + i < offset + done)
             to[source->patch_at + i - offset] = source->patch[i];
     return done;
+}
+
+int trl__sound_source_fail(const trl__sound_source *source, trl_error *err)
+{
+    errno = source->io_error;
+    return trl__fail_errno(err, source->name, "reading failed");
 }
 
 static sf_count_t io_length(void *user)

@@ -39,6 +39,9 @@ void trl__sound_source_close(trl__sound_source *source);
 /* Up to n bytes from offset on; fewer only at the end of the file or when reading fails (io_error). */
 size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *bytes, size_t n);
 
+/* Says why reading failed (io_error). Returns the code. */
+int trl__sound_source_fail(const trl__sound_source *source, trl_error *err);
+
 extern SF_VIRTUAL_IO trl__sound_source_io; /* user data: a trl__sound_source */
 
 #endif

@@ -53,6 +53,15 @@ static uint64_t align_up(uint64_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Does an earlier section have the name of this one? */
+static int is_taken(const entry *table, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (memcmp(table[i].name, table[index].name, NAME_SIZE) == 0)
+            return 1;
+    return 0;
+}
+
 /* ---- writing ---- */
 
 struct trl__container_writer {
@@ -131,6 +140,8 @@ int trl__container_begin(trl__container_writer *writer, const char *name, int ch
     code = set_name(next->name, name, err);
     if (code < 0)
         return code;
+    if (is_taken(writer->entries, writer->header.count))
+        return trl__fail(err, TRL_EINVAL, "a container has only one section '%s'", name);
     writer->header.count++;
     XXH3_64bits_reset(writer->state);
     return 0;
@@ -253,12 +264,7 @@ static int valid_name(const entry *table, uint32_t index)
 {
     const char *name = table[index].name;
     size_t length = strnlen(name, NAME_SIZE);
-    if (length == 0 || !all_zero((const unsigned char *)name + length, NAME_SIZE - length))
-        return 0;
-    for (uint32_t i = 0; i < index; i++)
-        if (memcmp(table[i].name, name, NAME_SIZE) == 0)
-            return 0;
-    return 1;
+    return length > 0 && all_zero((const unsigned char *)name + length, NAME_SIZE - length) && !is_taken(table, index);
 }
 
 static int check_section(const trl__container *c, uint32_t index, uint64_t expected_offset, trl_error *err)

@@ -29,7 +29,8 @@ typedef struct trl__container trl__container;
 int trl__container_create(const char *path, const char *kind, uint32_t kind_version, trl__container_writer **out,
                           trl_error *err);
 
-/* Sections are written one after the other: begin, write …, then the next begin or the commit. */
+/* Sections are written one after the other: begin, write …, then the next begin or the commit. A name is used once
+ * (TRL_EINVAL). After a failure only the abort makes sense. */
 int trl__container_begin(trl__container_writer *writer, const char *name, int checks_itself, trl_error *err);
 int trl__container_write(trl__container_writer *writer, const void *bytes, size_t size, trl_error *err);
 uint64_t trl__container_position(const trl__container_writer *writer);    /* within the section */

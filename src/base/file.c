@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <trellis/file.h>
 
@@ -102,14 +103,8 @@ static char *resolve(const char *path);
 /* Where a link leads whose target does not exist yet; relative targets start at the link's folder. */
 static char *resolve_dangling(const char *path, const char *target)
 {
-    const char *slash = strrchr(path, '/');
-    int folder = slash && target[0] != '/' ? (int)(slash - path + 1) : 0;
-    size_t size = (size_t)folder + strlen(target) + 1;
-    char *joined = trl__alloc(size, 1);
-    if (!joined)
-        return NULL;
-    snprintf(joined, size, "%.*s%s", folder, path, target);
-    char *resolved = resolve(joined);
+    char *joined = trl__path_beside(path, target);
+    char *resolved = joined ? resolve(joined) : NULL;
     trl__free(joined);
     return resolved;
 }

@@ -17,10 +17,9 @@ int trl__temporary_file(FILE **out, trl_error *err)
         return trl__fail_errno(err, folder, "can't make a temporary file there (TMPDIR chooses the folder)");
     unlink(path);
     *out = fdopen(fd, "w+b");
-    if (!*out) {
-        trl__fail_errno(err, folder, "can't use a temporary file there");
-        close(fd);
-        return TRL_EIO;
-    }
-    return 0;
+    if (*out)
+        return 0;
+    int code = trl__fail_errno(err, folder, "can't use a temporary file there");
+    close(fd);
+    return code;
 }

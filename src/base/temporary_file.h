@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <trellis/error.h>
 
-/* For writing and reading. Returns 0 or TRL_EIO, naming the folder. */
+/* For writing and reading. Returns 0, or naming the folder TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
 int trl__temporary_file(FILE **out, trl_error *err);
 
 #endif

@@ -233,6 +233,15 @@ char *trl__next_field(char **cursor)
     return field;
 }
 
+char *trl__trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
 static locale_t c_locale;
 
 static void make_c_locale(void)
@@ -259,17 +268,28 @@ int trl__parse_double(const char *text, double *value)
     return 0;
 }
 
-void trl__format_float(float value, char *out)
+/* With the fewest digits, from `least` to `most`, that read back to the same number. */
+static void format_number(double value, int is_float, int least, int most, char *out)
 {
     need_c_locale();
     locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(out, 32, "%.*g", digits, (double)value);
-        if (strtof(out, NULL) == value)
+    for (int digits = least; digits <= most; digits++) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if ((is_float ? (double)strtof(out, NULL) : strtod(out, NULL)) == value)
             break;
     }
     if (before)
         uselocale(before);
+}
+
+void trl__format_float(float value, char *out)
+{
+    format_number((double)value, 1, 6, 9, out);
+}
+
+void trl__format_double(double value, char *out)
+{
+    format_number(value, 0, 15, 17, out);
 }
 
 int trl__parse_int(const char *text, int64_t *value)

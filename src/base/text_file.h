@@ -41,12 +41,16 @@ size_t trl__utf8_check(const char *text, size_t length);
 /* The next field of a line, separated by blanks and tabs and NUL-terminated in place; NULL when there is none. */
 char *trl__next_field(char **cursor);
 
+/* Cuts blanks and tabs off both ends, in place. */
+char *trl__trim(char *text);
+
 /* A whole field as a number, always with a decimal point, whatever the locale. Returns 0 or -1 (not a finite number).
  */
 int trl__parse_double(const char *text, double *value);
 int trl__parse_int(const char *text, int64_t *value);
 
-/* A float with as many digits as give the same float back, always with a decimal point; `out` holds 32 bytes. */
+/* A number with as many digits as give the same one back, always with a decimal point; `out` holds 32 bytes. */
 void trl__format_float(float value, char *out);
+void trl__format_double(double value, char *out);
 
 #endif

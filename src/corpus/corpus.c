@@ -249,17 +249,6 @@ void trl__part_suffix(char text[TRL__PART_SIZE], double start, double end)
         snprintf(text + used, (size_t)(TRL__PART_SIZE - used), "%08lld", llround(end * 1000));
 }
 
-char *trl__join_path(trl__arena *arena, const char *folder, const char *name)
-{
-    if (name[0] == '/')
-        return trl__arena_copy(arena, name, strlen(name));
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = trl__arena_alloc(arena, size);
-    if (path)
-        snprintf(path, size, "%s%s%s", folder, folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/", name);
-    return path;
-}
-
 int trl__is_file(const char *path)
 {
     struct stat status;
@@ -270,18 +259,6 @@ int trl__is_pipe(const char *entry)
 {
     size_t length = strlen(entry);
     return length > 0 && entry[length - 1] == '|';
-}
-
-const char *trl__base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-const char *trl__extension(const char *path)
-{
-    const char *base = trl__base_name(path), *dot = strrchr(base, '.');
-    return dot && dot != base ? dot : base + strlen(base);
 }
 
 int trl__is_sound_name(const char *path)

@@ -11,6 +11,7 @@
 #define TRL_CORPUS_BUILDER_H
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/string_table.h"
 #include "base/text_file.h"
 
@@ -53,13 +54,9 @@ int trl__findings_add_list(trl_findings *findings, trl_finding_kind kind, const 
 /* Is this a part of a sound that can exist (seconds; end < 0: to its end)? */
 int trl__part_is_valid(double start, double end);
 
-/* "folder/name" in the arena, or name itself when it is absolute; NULL: out of memory. */
-char *trl__join_path(trl__arena *arena, const char *folder, const char *name);
-int trl__is_file(const char *path);           /* there is something by this name that is no folder */
-int trl__is_pipe(const char *entry);          /* a shell command where a sound file should be */
-int trl__is_sound_name(const char *path);     /* by its extension */
-const char *trl__base_name(const char *path); /* behind the last slash */
-const char *trl__extension(const char *path); /* the last dot of the base name, or the end of the name */
+int trl__is_file(const char *path);       /* there is something by this name that is no folder */
+int trl__is_pipe(const char *entry);      /* a shell command where a sound file should be */
+int trl__is_sound_name(const char *path); /* by its extension */
 
 /* A part's place in an id: "-00001230-00004560", in ms; "-00001230-end" where no end is said. */
 #define TRL__PART_SIZE 64

@@ -1,7 +1,7 @@
 /* Kaldi's data folder.
  *
  *     wav.scp    RECORDING path            (path to the end of the line; blanks inside are part of it)
- *     segments   UTTERANCE RECORDING start end      (seconds; without this file, recordings are utterances)
+ *     segments   UTTERANCE RECORDING start end [channel]   (seconds; without this file, recordings are utterances)
  *     utt2spk    UTTERANCE SPEAKER
  *     text       UTTERANCE word word …
  *
@@ -55,15 +55,6 @@ static int next_line(reader *r, trl__text *text, const char *path, int any_bytes
         return 1;
     }
     return 0;
-}
-
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && strchr(" \t", text[length - 1]))
-        text[--length] = '\0';
-    return text;
 }
 
 /* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is the one in the folder. */
@@ -130,7 +121,7 @@ static int read_recordings(reader *r, trl__text *text, trl_error *err)
     size_t length;
     int code;
     while ((code = next_line(r, text, r->wav_path, 0, &id, &rest, &length, err)) == 1) {
-        char *entry = trim(rest);
+        char *entry = trl__trim(rest);
         if (*entry)
             code = add_recording(r, id, entry, text->line, err);
         else
@@ -142,19 +133,13 @@ static int read_recordings(reader *r, trl__text *text, trl_error *err)
     return code;
 }
 
-static int add_utterance(reader *r, const char *id, recording *rec, double start, double end, const char *source,
-                         int64_t line, trl_error *err)
+/* Adds what is in `u`, its sound from the recording. */
+static int add_utterance(reader *r, trl_utterance *u, recording *rec, trl_error *err)
 {
-    trl_utterance u = {.id = id,
-                       .speaker = id,
-                       .path = rec->path,
-                       .channel = -1,
-                       .start = start,
-                       .end = end,
-                       .source = source,
-                       .line = line};
+    u->speaker = u->id;
+    u->path = rec->path;
     size_t number;
-    int code = trl__corpus_add(r->corpus, &u, &number, err);
+    int code = trl__corpus_add(r->corpus, u, &number, err);
     rec->used = 1;
     if (code == 0 && rec->bad)
         r->corpus->utterances[number].bad = 1;
@@ -164,8 +149,11 @@ static int add_utterance(reader *r, const char *id, recording *rec, double start
 static int recordings_as_utterances(reader *r, trl_error *err)
 {
     int code = 0;
-    for (size_t i = 0; code == 0 && i < r->ids.count; i++)
-        code = add_utterance(r, r->ids.texts[i], &r->recordings[i], 0, -1, r->wav_path, r->recordings[i].line, err);
+    for (size_t i = 0; code == 0 && i < r->ids.count; i++) {
+        recording *rec = &r->recordings[i];
+        trl_utterance u = {.id = r->ids.texts[i], .channel = -1, .end = -1, .source = r->wav_path, .line = rec->line};
+        code = add_utterance(r, &u, rec, err);
+    }
     return code;
 }
 
@@ -173,16 +161,21 @@ static int read_segment(reader *r, const char *id, char *rest, int64_t line, trl
 {
     trl_findings *findings = r->corpus->findings;
     const char *name = trl__next_field(&rest), *from = trl__next_field(&rest), *to = trl__next_field(&rest);
-    double start, end;
-    if (!to || trl__parse_double(from, &start) < 0 || trl__parse_double(to, &end) < 0)
+    const char *side = trl__next_field(&rest);
+    trl_utterance u = {.id = id, .source = r->segments_path, .line = line};
+    int64_t channel = -1;
+    if (!to || trl__parse_double(from, &u.start) < 0 || trl__parse_double(to, &u.end) < 0 ||
+        (side && (trl__parse_int(side, &channel) < 0 || channel < 0 || channel > INT32_MAX)) || trl__next_field(&rest))
         return trl_findings_add(findings, TRL_FINDING_SYNTAX, r->segments_path, line, id, err,
-                                "not of the form UTTERANCE RECORDING START END, with times in seconds");
+                                "not of the form UTTERANCE RECORDING START END, with times in seconds, and a channel "
+                                "from 0 on where there are several");
+    u.channel = (int32_t)channel;
     long number = trl__strings_find(&r->ids, name, strlen(name));
     if (number < 0)
         return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->segments_path, line, id, err,
                                 "recording %s is not in wav.scp", name);
-    if (trl__part_is_valid(start, end))
-        return add_utterance(r, id, &r->recordings[number], start, end, r->segments_path, line, err);
+    if (trl__part_is_valid(u.start, u.end))
+        return add_utterance(r, &u, &r->recordings[number], err);
     r->recordings[number].used = 1;
     return trl_findings_add(findings, TRL_FINDING_SEGMENT, r->segments_path, line, id, err,
                             "from %s s to %s s is no part of a sound", from, to);
@@ -207,9 +200,9 @@ static int read_speaker(reader *r, const char *id, char *rest, int64_t line, trl
 {
     trl_findings *findings = r->corpus->findings;
     const char *speaker = trl__next_field(&rest);
-    if (!speaker)
+    if (!speaker || trl__next_field(&rest))
         return trl_findings_add(findings, TRL_FINDING_SYNTAX, r->speakers_path, line, id, err,
-                                "no speaker after the id");
+                                speaker ? "more than one word after the id" : "no speaker after the id");
     long number = trl_corpus_find(r->corpus, id);
     if (number < 0)
         return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->speakers_path, line, id, err,

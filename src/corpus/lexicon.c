@@ -262,11 +262,6 @@ const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone)
     return phone < lexicon->phones.count ? lexicon->phones.texts[phone] : NULL;
 }
 
-const char *trl_lexicon_path(const trl_lexicon *lexicon)
-{
-    return lexicon->path;
-}
-
 long trl_lexicon_find(const trl_lexicon *lexicon, const char *word)
 {
     return trl__strings_find(&lexicon->words, word, strlen(word));

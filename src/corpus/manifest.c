@@ -43,11 +43,7 @@ static char *next_tab_field(char **cursor)
     *cursor = tab ? tab + 1 : NULL;
     if (tab)
         *tab = '\0';
-    field += strspn(field, " ");
-    size_t length = strlen(field);
-    while (length > 0 && field[length - 1] == ' ')
-        field[--length] = '\0';
-    return field;
+    return trl__trim(field);
 }
 
 /* How good a name for the column this is: 1 best, 0 none. */
@@ -164,15 +160,14 @@ static char *find_sound(manifest *m, const char *name, int *found)
     return *found ? other : path;
 }
 
-static int report_sound(manifest *m, size_t number, const row *r, int found, trl_error *err)
+static int report_sound(manifest *m, size_t number, const char *name, int64_t line, int found, trl_error *err)
 {
-    const char *name = r->fields[COLUMN_PATH];
     if (trl__is_pipe(name))
-        return trl__corpus_report(m->corpus, number, TRL_FINDING_PIPE, m->corpus->path, r->line, err,
+        return trl__corpus_report(m->corpus, number, TRL_FINDING_PIPE, m->corpus->path, line, err,
                                   "a shell command, not a sound file: %s", name);
     if (!found)
         return trl__corpus_report(
-            m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, r->line, err,
+            m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, line, err,
             name[0] == '/' ? "there is no file %s" : "%s is neither beside the manifest nor in `clips` there", name);
     return 0;
 }
@@ -202,7 +197,7 @@ static int add_row(manifest *m, const row *r, trl_error *err)
     int code = trl__corpus_add(m->corpus, &u, &number, err);
     if (code != 0)
         return code < 0 ? code : 0;
-    code = report_sound(m, number, r, found, err);
+    code = report_sound(m, number, name, r->line, found, err);
     const char *text = r->fields[COLUMN_TEXT];
     if (code == 0 && text)
         code = trl__corpus_set_text(m->corpus, number, text, strlen(text), m->corpus->path, r->line, err);

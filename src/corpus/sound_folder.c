@@ -37,7 +37,7 @@ typedef struct folder_reader {
     trl_corpus *corpus;
     const char *root;    /* the corpus folder */
     const char *speaker; /* of files directly in it */
-    const char *only;    /* one file's stem, all others are passed over and sub-folders too; or NULL */
+    const char *only;    /* the one sound's name: only its transcripts are read besides; or NULL */
     list files, folders, links;
     trl__strings visited; /* device and inode of folders */
     trl__strings names;   /* base names of sounds … */
@@ -87,23 +87,29 @@ static int no_access(folder_reader *r, const char *path, int reason, trl_error *
     return trl_findings_add(r->corpus->findings, TRL_FINDING_NO_ACCESS, path, 0, NULL, err, "can't be read: %s", text);
 }
 
-static int is_only(const folder_reader *r, const char *below)
+/* What the file is here. One sound asked for by name is a sound whatever its extension, and has no others beside it. */
+static enum file_kind kind_in(const folder_reader *r, const char *name)
 {
-    size_t stem = (size_t)(trl__extension(below) - below);
-    return strlen(r->only) == stem && memcmp(r->only, below, stem) == 0;
+    if (!r->only)
+        return kind_of(name);
+    size_t stem = (size_t)(trl__extension(name) - name);
+    if (strcmp(name, r->only) == 0)
+        return FILE_SOUND;
+    int same_stem = (size_t)(trl__extension(r->only) - r->only) == stem && memcmp(r->only, name, stem) == 0;
+    return same_stem && kind_of(name) != FILE_SOUND ? kind_of(name) : FILE_OTHER;
 }
 
 /* Puts one entry of a folder into the list where it belongs. */
 static int list_entry(folder_reader *r, int folder, const char *name, const char *below, trl_error *err)
 {
     struct stat status, link;
-    enum file_kind kind = kind_of(name);
+    enum file_kind kind = kind_in(r, name);
     int there = fstatat(folder, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(folder, name, &status, 0) == 0;
     if (!there && kind == FILE_OTHER)
         return 0;
     if (there && S_ISDIR(status.st_mode))
         return r->only ? 0 : append(S_ISLNK(link.st_mode) ? &r->links : &r->folders, below, FILE_OTHER, err);
-    if (kind == FILE_OTHER || (there && !S_ISREG(status.st_mode)) || (r->only && !is_only(r, below)))
+    if (kind == FILE_OTHER || (there && !S_ISREG(status.st_mode)))
         return 0;
     int valid = trl__utf8_check(below, strlen(below)) == strlen(below);
     if (there && valid)
@@ -362,7 +368,7 @@ static int read_groups(folder_reader *r, trl_error *err)
 {
     int code = count_names(r, err);
     if (code == 0 && r->names.count == 0)
-        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder", r->root);
+        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder", r->corpus->path);
     for (size_t i = 0; code == 0 && i < r->files.count;) {
         const entry *first = &r->files.items[i];
         size_t count = 1;
@@ -418,11 +424,14 @@ int trl__sound_file_read(trl_corpus *corpus, trl_error *err)
         size_t number;
         return trl__corpus_add(corpus, &u, &number, err);
     }
+    struct stat status;
+    if (stat(corpus->path, &status) != 0)
+        return trl__fail_errno(err, corpus->path, "can't open the corpus");
     folder_reader r = {.corpus = corpus};
-    const char *base = trl__base_name(corpus->path);
+    const char *base = r.only = trl__base_name(corpus->path);
     r.root = base == corpus->path ? "." : trl__arena_copy(&r.arena, corpus->path, (size_t)(base - corpus->path));
-    r.only = r.speaker = trl__arena_copy(&r.arena, base, (size_t)(trl__extension(base) - base));
-    if (!r.root || !r.only) {
+    r.speaker = trl__arena_copy(&r.arena, base, (size_t)(trl__extension(base) - base));
+    if (!r.root || !r.speaker) {
         trl__arena_free(&r.arena);
         return trl__fail_memory(err);
     }

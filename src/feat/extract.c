@@ -13,6 +13,7 @@
 #include <trellis/audio.h>
 #include <trellis/extract.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -211,8 +212,12 @@ static int read_spool(const extraction *x, const spooled *place, trl_matrix *sta
     size_t size = place->rows * statics->cols * sizeof(float), done = 0;
     while (code == 0 && done < size) {
         ssize_t got = pread(fileno(x->spool), to + done, size - done, (off_t)(place->offset + done));
-        if (got <= 0)
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
             return trl__fail_errno(err, "temporary file of static coefficients", "reading failed");
+        if (got == 0)
+            return trl__fail(err, TRL_EIO, "the temporary file of static coefficients was cut off");
         done += (size_t)got;
     }
     return code;

@@ -1,5 +1,6 @@
 /* Places, and what all formats share: which one it is, ids, the search for NaN and infinity, the end of a writer. */
 #include "feat/feature_format.h"
+#include "feat/kaldi_matrix.h"
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -79,6 +80,7 @@ static int row_is_finite(const float *row, size_t cols)
     return !bad;
 }
 
+/* id = NULL: a matrix in a file of its own. */
 static int check_numbers(const char *place, const char *id, const trl_matrix *frames, trl_error *err)
 {
     for (size_t r = 0; r < frames->rows; r++) {
@@ -88,7 +90,8 @@ static int check_numbers(const char *place, const char *id, const trl_matrix *fr
         size_t c = 0;
         while (row_is_finite(row + c, 1))
             c++;
-        return trl__fail(err, TRL_ENUMBER, "%s: utterance %s: %s in frame %zu, column %zu (counted from 0)", place, id,
+        return trl__fail(err, TRL_ENUMBER, "%s: %s%s%s%s in frame %zu, column %zu (counted from 0)", place,
+                         id ? "utterance " : "", id ? id : "", id ? ": " : "",
                          row[c] != row[c] ? "not a number (NaN)" : "infinity", r, c);
     }
     return 0;
@@ -186,7 +189,43 @@ const char *trl_feature_reader_provenance(const trl_feature_reader *reader)
     return reader->class->provenance ? reader->class->provenance(reader) : NULL;
 }
 
+int trl_feature_read_matrix(const char *path, trl_matrix *matrix, trl_error *err)
+{
+    trl__source source;
+    int code = trl__source_open(path, &source, err);
+    if (code < 0)
+        return code;
+    let_go(matrix);
+    code = trl__kaldi_matrix_read(&source, matrix, err);
+    if (code == 0)
+        code = check_numbers(source.name, NULL, matrix, err);
+    trl__source_close(&source);
+    return code;
+}
+
 /* ---- writing ---- */
+
+static int write_row(trl_file *file, const float *row, size_t cols, trl_error *err)
+{
+    unsigned char bytes[4096];
+    int code = 0;
+    for (size_t c = 0; code == 0 && c < cols;) {
+        size_t n = cols - c < sizeof bytes / 4 ? cols - c : sizeof bytes / 4;
+        for (size_t i = 0; i < n; i++)
+            trl__put_le32(bytes + 4 * i, trl__bits_of_float(row[c + i]));
+        code = trl_file_write(file, bytes, 4 * n, err);
+        c += n;
+    }
+    return code;
+}
+
+int trl__write_floats(trl_file *file, const trl_matrix *matrix, trl_error *err)
+{
+    int code = 0;
+    for (size_t r = 0; code == 0 && r < matrix->rows; r++)
+        code = write_row(file, trl_matrix_row(matrix, r), matrix->cols, err);
+    return code;
+}
 
 trl_feature_writer_options trl_feature_writer_defaults(void)
 {

@@ -319,9 +319,7 @@ static int split_line(char *line, char **key, char **value)
         return 0;
     *equals = '\0';
     *key = trl__next_field(&line);
-    *value = equals + 1 + strspn(equals + 1, " \t");
-    for (size_t n = strlen(*value); n > 0 && strchr(" \t", (*value)[n - 1]); n--)
-        (*value)[n - 1] = '\0';
+    *value = trl__trim(equals + 1);
     return *key && !trl__next_field(&line);
 }
 
@@ -348,7 +346,8 @@ static int parse_lines(trl_frontend_options *options, trl__text *lines, const ch
     int code = 0;
     trl_error inner;
     while (code == 0 && trl__text_line(lines, &line, &length))
-        code = parse_line(options, line, &inner);
+        code = trl__utf8_check(line, length) == length ? parse_line(options, line, &inner)
+                                                       : trl__fail(&inner, TRL_EFORMAT, "not valid UTF-8 text");
     if (code < 0)
         trl__fail_line(err, code, name, lines->line, "%s", inner.text);
     trl__text_free(lines);
@@ -387,21 +386,6 @@ static void append(growing_text *text, const char *piece)
     text->size += length;
 }
 
-/* A decimal form with as many digits as needed, from `least` to `most`, to read back to the same value; with a point,
- * whatever the locale. */
-static void format_number(char *text, size_t size, double value, int least, int most)
-{
-    for (int digits = least; digits <= most; digits++) {
-        double back;
-        snprintf(text, size, "%.*g", digits, value);
-        char *comma = strchr(text, ',');
-        if (comma)
-            *comma = '.';
-        if (trl__parse_double(text, &back) == 0 && (most < 10 ? (float)back == (float)value : back == value))
-            return;
-    }
-}
-
 static void append_field(growing_text *text, const trl_frontend_options *o, const field *f)
 {
     char value[64];
@@ -412,7 +396,7 @@ static void append_field(growing_text *text, const trl_frontend_options *o, cons
     else if (f->type == VALUE_INT)
         snprintf(value, sizeof value, "%.0f", get_value(o, f));
     else
-        format_number(value, sizeof value, get_value(o, f), 15, 17);
+        trl__format_double(get_value(o, f), value);
     append(text, f->shown.name);
     append(text, " = ");
     append(text, value);
@@ -427,7 +411,7 @@ static void append_transform(growing_text *text, const trl_matrix *m)
     for (size_t r = 0; r < m->rows; r++)
         for (size_t c = 0; c < m->cols; c++) {
             number[0] = ' ';
-            format_number(number + 1, sizeof number - 1, (double)trl_matrix_row(m, r)[c], 6, 9);
+            trl__format_float(trl_matrix_row(m, r)[c], number + 1);
             append(text, number);
         }
     append(text, "\n");

@@ -14,12 +14,12 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,11 +144,9 @@ typedef struct htk_reader {
 /* The file's name without folder and ending. */
 static char *id_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *id = trl__strdup(slash ? slash + 1 : path);
-    char *dot = id ? strrchr(id, '.') : NULL;
-    if (dot && dot > id)
-        *dot = '\0';
+    char *id = trl__strdup(trl__base_name(path));
+    if (id)
+        id[trl__extension(id) - id] = '\0';
     return id;
 }
 
@@ -188,13 +186,10 @@ static int add_from_folder(htk_reader *h, const char *folder, const char *name, 
 {
     if (name[0] == '.' || !trl__has_ending(name, &trl__htk_format))
         return 0;
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = trl__alloc(size, 1);
-    if (!path)
-        return trl__fail_memory(err);
-    snprintf(path, size, "%s/%s", folder, name);
-    long number = trl__strings_add(&h->paths, path, size - 1);
-    trl__free(path);
+    trl__arena arena = {0};
+    const char *path = trl__join_path(&arena, folder, name);
+    long number = path ? trl__strings_add(&h->paths, path, strlen(path)) : -1;
+    trl__arena_free(&arena);
     return number < 0 ? trl__fail_memory(err) : 0;
 }
 

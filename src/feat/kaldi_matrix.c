@@ -15,12 +15,11 @@
  * format: only so do the same bytes give the same bits.
  */
 #include "feat/kaldi_matrix.h"
+#include "feat/feature_format.h"
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/text_file.h"
-
-#include <trellis/feature_file.h>
 
 #include <float.h>
 #include <inttypes.h>
@@ -281,10 +280,11 @@ static int add_number(trl__source *source, text_rows *t, const char *token, trl_
     return 0;
 }
 
-/* A word up to the next blank, line end or bracket. */
+/* A word up to the next blank, line end or bracket; empty after an error. */
 static int read_word(trl__source *source, char *word, size_t size, trl_error *err)
 {
     size_t length = 0;
+    *word = '\0';
     for (;;) {
         int c = trl__source_peek(source, err);
         if (c < 0 && c != TRL__SOURCE_END)
@@ -374,20 +374,6 @@ int trl__kaldi_matrix_read(trl__source *source, trl_matrix *out, trl_error *err)
 
 /* ---- writing ---- */
 
-static int write_row(trl_file *file, const float *row, size_t cols, trl_error *err)
-{
-    unsigned char bytes[4096];
-    int code = 0;
-    for (size_t c = 0; code == 0 && c < cols;) {
-        size_t n = cols - c < sizeof bytes / 4 ? cols - c : sizeof bytes / 4;
-        for (size_t i = 0; i < n; i++)
-            trl__put_le32(bytes + 4 * i, trl__bits_of_float(row[c + i]));
-        code = trl_file_write(file, bytes, 4 * n, err);
-        c += n;
-    }
-    return code;
-}
-
 static int write_binary(trl_file *file, const trl_matrix *m, trl_error *err)
 {
     if (m->rows > INT32_MAX || m->cols > INT32_MAX)
@@ -396,9 +382,7 @@ static int write_binary(trl_file *file, const trl_matrix *m, trl_error *err)
     trl__put_le32(head + 6, (uint32_t)m->rows);
     trl__put_le32(head + 11, m->rows > 0 ? (uint32_t)m->cols : 0);
     int code = trl_file_write(file, head, sizeof head, err);
-    for (size_t r = 0; code == 0 && r < m->rows; r++)
-        code = write_row(file, trl_matrix_row(m, r), m->cols, err);
-    return code;
+    return code < 0 ? code : trl__write_floats(file, m, err);
 }
 
 static int write_text(trl_file *file, const trl_matrix *m, trl_error *err)
@@ -418,15 +402,4 @@ static int write_text(trl_file *file, const trl_matrix *m, trl_error *err)
 int trl__kaldi_matrix_write(trl_file *file, const trl_matrix *matrix, int text, trl_error *err)
 {
     return text ? write_text(file, matrix, err) : write_binary(file, matrix, err);
-}
-
-int trl_feature_read_matrix(const char *path, trl_matrix *matrix, trl_error *err)
-{
-    trl__source source;
-    int code = trl__source_open(path, &source, err);
-    if (code < 0)
-        return code;
-    code = trl__kaldi_matrix_read(&source, matrix, err);
-    trl__source_close(&source);
-    return code;
 }

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/log_write.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -92,20 +93,11 @@ static int parse_offset(char *text, entry *e)
     return 0;
 }
 
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-        text[--length] = '\0';
-    return text;
-}
-
 static int parse_entry(const scp_reader *scp, char *line, entry *e, trl_error *err)
 {
     char *cursor = line;
     e->id = trl__next_field(&cursor);
-    char *place = trim(cursor);
+    char *place = trl__trim(cursor);
     size_t length = strlen(place);
     int code = trl__check_id(scp->path, e->id, err);
     if (code < 0)
@@ -174,19 +166,6 @@ static int parse_text(scp_reader *scp, trl__text *text, trl_error *err)
 
 /* ---- reading ---- */
 
-/* The path in the folder of the script; NULL: out of memory. */
-static char *beside_script(const scp_reader *scp, const char *path)
-{
-    const char *slash = strrchr(scp->path, '/');
-    size_t folder = slash ? (size_t)(slash - scp->path) + 1 : 0;
-    char *joined = trl__alloc(folder + strlen(path) + 1, 1);
-    if (joined) {
-        memcpy(joined, scp->path, folder);
-        strcpy(joined + folder, path);
-    }
-    return joined;
-}
-
 /* Relative names start at the working folder, as in Kaldi, or else at the script's own. */
 static int open_file(scp_reader *scp, const entry *e, trl_error *err)
 {
@@ -197,7 +176,7 @@ static int open_file(scp_reader *scp, const entry *e, trl_error *err)
     if (e->path[0] == '/' || access(e->path, F_OK) == 0 || !strchr(scp->path, '/')) {
         code = trl__source_open(e->path, &scp->source, err);
     } else {
-        char *joined = beside_script(scp, e->path);
+        char *joined = trl__path_beside(scp->path, e->path);
         int there = joined && access(joined, F_OK) == 0;
         code = joined ? trl__source_open(there ? joined : e->path, &scp->source, err) : trl__fail_memory(err);
         trl__free(joined);

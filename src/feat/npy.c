@@ -2,7 +2,6 @@
  * padded with blanks so that the data start at a multiple of 64, then float32, little-endian, row by row.
  */
 #include "feat/feature_format.h"
-#include "base/bytes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,13 +26,7 @@ static int encode(trl_file *file, const trl_matrix *m, const trl_feature_writer_
 {
     (void)options;
     int code = write_header(file, m, err);
-    for (size_t r = 0; code == 0 && r < m->rows; r++)
-        for (size_t c = 0; code == 0 && c < m->cols; c++) {
-            unsigned char bytes[4];
-            trl__put_le32(bytes, trl__bits_of_float(trl_matrix_row(m, r)[c]));
-            code = trl_file_write(file, bytes, sizeof bytes, err);
-        }
-    return code;
+    return code < 0 ? code : trl__write_floats(file, m, err);
 }
 
 static int npy_create(const char *path, const trl_feature_writer_options *options, trl_feature_writer **out,

@@ -170,6 +170,7 @@ run 2 speech --format odd
 run 2 speech --rate fast
 run 2 speech --rate=-1
 run 2 speech --clipped 101
+run 2 speech --characters 0
 run 2 speech --lexikon lexicon.txt
 contains "$err" 'did you mean --lexicon' "a slip of the pen"
 run 3 nowhere

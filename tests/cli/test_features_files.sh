@@ -23,6 +23,10 @@ expect() {
 
 printf 'a  [\n  1 2.5\n  -3 1e-20 ]\nb  [\n  7 8 ]\n' >in.txt
 
+# what would be passed over is refused
+expect 2 "leave out the ID" "$TRELLIS" features show --json ark:in.txt a
+expect 3 "frame shift of 0 ms" "$TRELLIS" features copy --shift 0 ark:in.txt htk:zero
+
 # every writable format, and back to the same text
 "$TRELLIS" features copy -q ark:in.txt ark,t:first.txt || fail "copy to text"
 for place in x.trf x.ark ark,scp:y.ark,y.scp htk:folder ark,t,scp:z.ark,z.scp; do

@@ -188,6 +188,8 @@ static void leaves_the_old_file_after_an_abort(void **state)
     write_example(temp_path("c"));
     assert_int_equal(trl__container_create(temp_path("c"), "other", 1, &writer, NULL), 0);
     assert_int_equal(trl__container_begin(writer, "x", 0, NULL), 0);
+    assert_int_equal(trl__container_begin(writer, "y", 0, NULL), 0);
+    assert_int_equal(trl__container_begin(writer, "x", 0, NULL), TRL_EINVAL); /* nobody could read it */
     trl__container_abort(writer);
     assert_int_equal(trl__container_open(temp_path("c"), "example", 2, &c, NULL), 0);
     check_example(c);

@@ -141,7 +141,7 @@ static void test_kaldi_broken(void **state)
         "u1 a.wav\nu2 sox a.wav -t wav - |\nu3\nu4 gone.wav\nu1 a.wav\nu5 a.wav\n\xC3( x\nu6 -\nu7 a.wav\n"
         "u8 a.wav\nu9 /gone/away.wav\n");
     put("set/text", "u1 one\nu2 two\nu4 four\nu5 \nu99 ninety-nine\nu6 x\nu7 \xFF\nu7 again\nu8 ok\nu9 nine\n");
-    put("set/utt2spk", "u1 s\nu2 s\nu4 s\nu5 s\nu6\nu7 s\nu7 t\nu77 s\nu9 s\n");
+    put("set/utt2spk", "u1 s\nu2 s\nu4 s\nu5 s\nu6\nu7 s\nu7 t\nu77 s\nu9 s\nu8 s t\n");
     read_ok("set");
     ASSERT_IDS("u1", "u2", "u4", "u5", "u6", "u7", "u8", "u9");
     assert_found(TRL_FINDING_PIPE, "wav.scp", 2, "u2", "sox a.wav -t wav - |");
@@ -158,9 +158,10 @@ static void test_kaldi_broken(void **state)
     assert_found(TRL_FINDING_SYNTAX, "utt2spk", 5, "u6", "no speaker");
     assert_found(TRL_FINDING_DUPLICATE, "utt2spk", 7, "u7", "already");
     assert_found(TRL_FINDING_NO_SOUND, "utt2spk", 8, "u77", "no sound");
+    assert_found(TRL_FINDING_SYNTAX, "utt2spk", 10, "u8", "more than one word");
     assert_found(TRL_FINDING_NO_SPEAKER, "utt2spk", 0, "u6", "not in utt2spk");
     assert_found(TRL_FINDING_NO_SPEAKER, "utt2spk", 0, "u8", "not in utt2spk");
-    assert_int_equal(trl_findings_count(findings), 16);
+    assert_int_equal(trl_findings_count(findings), 17);
     assert_string_not_equal(utterance("u6")->path, "-"); /* never standard input */
     assert_string_equal(utterance("u7")->speaker, "s");
     for (size_t i = 0; i < trl_corpus_count(corpus); i++)
@@ -174,11 +175,13 @@ static void test_kaldi_segments(void **state)
     sound("set/a.wav", 32000);
     put("set/wav.scp", "r1 a.wav\nr2 cat x |\nr3 a.wav\n");
     put("set/segments",
-        "u1 r1 0.5 1.25 1\nu2 r2 0 1\nu3 r9 0 1\nu4 r1 1 1\nu5 r1 x 1\nu6 r1 1 -1\nu7 r1 -1 1\nu8 r1 0 1e300\n");
+        "u1 r1 0.5 1.25 1\nu2 r2 0 1\nu3 r9 0 1\nu4 r1 1 1\nu5 r1 x 1\nu6 r1 1 -1\nu7 r1 -1 1\nu8 r1 0 1e300\n"
+        "u9 r1 0 1 left\n");
     put("set/text", "u1 one\nu2 two\nu6 six\n");
     read_ok("set");
     ASSERT_IDS("u1", "u2", "u6");
     assert_true(utterance("u1")->start == 0.5 && utterance("u1")->end == 1.25 && !utterance("u1")->bad);
+    assert_true(utterance("u1")->channel == 1 && utterance("u6")->channel == -1);
     assert_true(utterance("u6")->start == 1 && utterance("u6")->end == -1);
     assert_true(utterance("u2")->bad);
     assert_found(TRL_FINDING_PIPE, "wav.scp", 2, "r2", "cat x |");
@@ -188,7 +191,8 @@ static void test_kaldi_segments(void **state)
     assert_found(TRL_FINDING_SYNTAX, "segments", 5, "u5", "UTTERANCE RECORDING START END");
     assert_found(TRL_FINDING_SEGMENT, "segments", 7, "u7", "");
     assert_found(TRL_FINDING_SEGMENT, "segments", 8, "u8", "");
-    assert_int_equal(trl_findings_count(findings), 7);
+    assert_found(TRL_FINDING_SYNTAX, "segments", 9, "u9", "channel");
+    assert_int_equal(trl_findings_count(findings), 8);
 }
 
 static void test_no_transcript_at_all_is_said_once(void **state)
@@ -335,6 +339,19 @@ static void test_single_sound(void **state)
     assert_string_equal(utterance("one")->text, "hello");
     assert_string_equal(utterance("one")->speaker, "one");
     trl_corpus_destroy(corpus);
+    sound("one.flac", 100);
+    sound("one.odd", 100);
+    for (int i = 0; i < 2; i++) { /* the one that is named, whatever its extension and whatever lies beside it */
+        trl_corpus_options o = {.format = TRL_CORPUS_SOUND, .need_text = 1};
+        const char *name = i == 0 ? "one.wav" : "one.odd";
+        assert_int_equal(trl_corpus_read(sound_path(name), &o, findings, &corpus, &err), 0);
+        ASSERT_IDS("one");
+        assert_string_equal(utterance("one")->path + strlen(utterance("one")->path) - strlen(name), name);
+        assert_string_equal(utterance("one")->text, "hello");
+        trl_corpus_destroy(corpus);
+        assert_int_equal(trl_corpus_read(sound_path("gone.wav"), &o, findings, &corpus, &err), TRL_ENOENT);
+    }
+    assert_int_equal(trl_findings_count(findings), 0);
     assert_int_equal(trl_corpus_read("-", NULL, findings, &corpus, &err), 0);
     assert_string_equal(utterance("stdin")->path, "-");
 }

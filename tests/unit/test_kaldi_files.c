@@ -247,6 +247,17 @@ static void commas_of_the_language_do_not_matter(void **state)
     setlocale(LC_ALL, "C");
 }
 
+static void a_matrix_of_its_own_has_no_nan(void **state)
+{
+    (void)state;
+    static const char nan[] = "\0BFM \4\1\0\0\0\4\2\0\0\0\0\0\x80\x3F\0\0\xC0\x7F";
+    trl_matrix m = {0};
+    temp_write("nan.mat", nan, sizeof nan - 1);
+    assert_int_equal(trl_feature_read_matrix(temp_path("nan.mat"), &m, &err), TRL_ENUMBER);
+    assert_non_null(strstr(err.text, "nan.mat: not a number (NaN) in frame 0, column 1"));
+    trl_matrix_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +270,7 @@ int main(void)
         cmocka_unit_test(places_in_named_files_are_right),
         cmocka_unit_test(files_are_found_beside_the_script),
         cmocka_unit_test(commas_of_the_language_do_not_matter),
+        cmocka_unit_test(a_matrix_of_its_own_has_no_nan),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -427,6 +427,40 @@ static void numbers(void **state)
     assert_true(trl__parse_int("+7", &i) == 0 && i == 7);
 }
 
+static void trimmed(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"", ""}, {" \t ", ""}, {"a b", "a b"}, {"\t a\tb \t", "a\tb"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        assert_string_equal(trl__trim(text), cases[i][1]);
+    }
+}
+
+static void formatted_numbers(void **state)
+{
+    (void)state;
+    char text[32];
+    double back;
+    trl__format_double(0.97, text);
+    assert_string_equal(text, "0.97");
+    trl__format_float(0.1f, text);
+    assert_string_equal(text, "0.1");
+    for (uint64_t bits = 1; bits < UINT64_MAX / 3; bits = bits * 3 + 1) { /* also subnormal ones */
+        double value;
+        float single;
+        uint32_t low = (uint32_t)bits & 0x7F7FFFFF;
+        memcpy(&value, &bits, sizeof value);
+        memcpy(&single, &low, sizeof single);
+        trl__format_double(value, text);
+        assert_int_equal(trl__parse_double(text, &back), 0);
+        assert_true(back == value);
+        trl__format_float(single, text);
+        assert_true(strtof(text, NULL) == single);
+    }
+}
+
 /* A German locale: the system's, or one made here from its sources. Returns 0 where there is neither. */
 static int set_comma_locale(void)
 {
@@ -454,7 +488,10 @@ static void numbers_in_a_locale_with_commas(void **state)
     double d = 0;
     int has_comma = strtod("1,5", NULL) == 1.5;
     int point = trl__parse_double("1.5", &d), comma = trl__parse_double("1,5", &(double){0});
+    char text[32];
+    trl__format_double(1.5, text);
     setlocale(LC_ALL, "C");
+    assert_string_equal(text, "1.5");
     assert_true(has_comma);
     assert_int_equal(point, 0);
     assert_true(d == 1.5);
@@ -482,6 +519,8 @@ int main(void)
         cmocka_unit_test(utf8_of_four_bytes),
         cmocka_unit_test(fields),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(trimmed),
+        cmocka_unit_test(formatted_numbers),
         IN_FOLDER(numbers_in_a_locale_with_commas),
     };
     return RUN(tests);

@@ -1,0 +1,38 @@
+#include "base/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *trl__base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *trl__extension(const char *path)
+{
+    const char *base = trl__base_name(path), *dot = strrchr(base, '.');
+    return dot && dot != base ? dot : base + strlen(base);
+}
+
+char *trl__join_path(trl__arena *arena, const char *folder, const char *name)
+{
+    if (name[0] == '/')
+        return trl__arena_copy(arena, name, strlen(name));
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = trl__arena_alloc(arena, size);
+    if (path)
+        snprintf(path, size, "%s%s%s", folder, folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/", name);
+    return path;
+}
+
+char *trl__path_beside(const char *file, const char *name)
+{
+    size_t folder = name[0] == '/' ? 0 : (size_t)(trl__base_name(file) - file), length = strlen(name);
+    char *path = trl__alloc(folder + length + 1, 1);
+    if (path) {
+        memcpy(path, file, folder);
+        memcpy(path + folder, name, length + 1);
+    }
+    return path;
+}

@@ -1,0 +1,17 @@
+/* Names of files, taken apart and put together. */
+#ifndef TRL_BASE_PATH_H
+#define TRL_BASE_PATH_H
+
+#include "base/memory.h"
+
+const char *trl__base_name(const char *path); /* behind the last slash */
+const char *trl__extension(const char *path); /* the last dot of the base name, or the end of the name */
+
+/* "folder/name" in the arena, or name itself when it is absolute; NULL: out of memory. */
+char *trl__join_path(trl__arena *arena, const char *folder, const char *name);
+
+/* The name in the folder of the file, or the name itself when it is absolute; freed by trl__free. NULL: out of memory.
+ */
+char *trl__path_beside(const char *file, const char *name);
+
+#endif
