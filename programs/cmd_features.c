@@ -168,6 +168,9 @@ static int choose_drawn(job *j, const char *path)
 {
     if (!j->values->plot)
         return 0;
+    trl_error err;
+    if (plot_check_name(j->values->plot, &err) < 0)
+        return cli_usage_error(&cmd_features, "%s", err.text);
     if (strcmp(path, "-") == 0)
         return cli_usage_error(&cmd_features, "--plot reads the sound twice: name a file, not standard input");
     j->drawn = j->values->utterance;
@@ -191,7 +194,9 @@ static int draw(job *j)
     const trl_frontend_options *o = trl_frontend_get(j->frontend);
     char title[400];
     snprintf(title, sizeof title, "%s%s%s", u->id, u->text ? ":  " : "", u->text ? u->text : "");
-    plot_input input = {title, samples, count, o->rate, &j->drawn_frames, o->shift_ms};
+    plot_input input = {title, samples, count, o->rate, &j->drawn_frames, 0, o->shift_ms};
+    if (o->deltas > 0 && o->splice_left + o->splice_right == 0 && o->transform.rows == 0)
+        input.block = (size_t)trl_frontend_static_dim(j->frontend);
     int code = plot_utterance(j->values->plot, &input, &err);
     trl_audio_free(samples);
     if (code < 0)

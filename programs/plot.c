@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAVE_POINTS 1500  /* columns of the waveform */
-#define PICTURE_BINS 80   /* rows of the spectrogram */
-#define RANGE_NEPERS 13.8 /* of log power shown below the loudest point: 60 dB */
+#define MOST_COLUMNS 1200   /* of the waveform, the spectrogram, the coefficients: as wide as the picture */
+#define PICTURE_BINS 80     /* rows of the spectrogram */
+#define RANGE_NEPERS 13.8   /* of log power shown below the loudest point: 60 dB */
+#define LEAST_PEAK 0.005    /* what is softer stays small in the picture, and pale: */
+#define LEAST_LOUDNESS 18.0 /* the log power that is dark at the least */
 
 extern char **environ;
 
@@ -44,15 +47,16 @@ static void write_quoted(FILE *to, const char *text)
     fputc('\'', to);
 }
 
-/* Least and greatest sample per column: what the eye sees of a waveform. */
+/* Least and greatest sample per column: what the eye sees of a waveform. Columns share their border's sample, so that
+ * no gap is left between them. */
 static void write_waveform(FILE *to, const plot_input *in)
 {
     fputs("$wave << END\n", to);
-    size_t columns = in->count < WAVE_POINTS ? in->count : WAVE_POINTS;
+    size_t columns = in->count < MOST_COLUMNS ? in->count : MOST_COLUMNS;
     for (size_t c = 0; c < columns; c++) {
         size_t from = c * in->count / columns, end = (c + 1) * in->count / columns;
         float least = in->samples[from], most = least;
-        for (size_t i = from; i < end; i++) {
+        for (size_t i = from; i <= end && i < in->count; i++) {
             least = fminf(least, in->samples[i]);
             most = fmaxf(most, in->samples[i]);
         }
@@ -97,43 +101,72 @@ static int mel_spectrogram(const plot_input *in, trl_matrix *out, trl_error *err
     return code;
 }
 
+/* At most MOST_COLUMNS rows: each the mean of a run of frames. */
+static int shrink(const trl_matrix *m, trl_matrix *out, trl_error *err)
+{
+    size_t rows = m->rows < MOST_COLUMNS ? m->rows : MOST_COLUMNS;
+    int code = trl_matrix_resize(out, rows, m->cols, err);
+    for (size_t r = 0; code == 0 && r < rows; r++) {
+        size_t from = r * m->rows / rows, end = (r + 1) * m->rows / rows;
+        for (size_t c = 0; c < m->cols; c++) {
+            double sum = 0;
+            for (size_t t = from; t < end; t++)
+                sum += (double)trl_matrix_row(m, t)[c];
+            trl_matrix_row(out, r)[c] = (float)(sum / (double)(end - from));
+        }
+    }
+    return code;
+}
+
 static double peak(const plot_input *in)
 {
-    float most = 1e-6f;
+    float most = (float)LEAST_PEAK;
     for (size_t i = 0; i < in->count; i++)
         most = fmaxf(most, fabsf(in->samples[i]));
     return (double)most;
 }
 
-static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, const trl_matrix *frames)
+static void write_spectrogram_panel(FILE *to, const plot_input *in, const trl_matrix *mel, double step)
 {
-    double seconds = (double)in->count / in->rate, step = in->shift_ms / 1000, most = 0, top = in->rate / 2;
+    double most = LEAST_LOUDNESS, top = in->rate / 2;
     for (size_t t = 0; t < mel->rows; t++)
         for (size_t c = 0; c < mel->cols; c++)
             most = fmax(most, (double)trl_matrix_row(mel, t)[c]);
+    fprintf(to,
+            "set ylabel 'Hz, on the mel scale'\nset yrange [-0.5:%g]\nset cbrange [%g:%g]\n"
+            "set palette defined (0 'white', 1 '#6090c0', 2 '#102040')\nset ytics (",
+            PICTURE_BINS - 0.5, most - RANGE_NEPERS, most);
+    for (double hz = 250; hz < 0.8 * top; hz *= 2) /* where the frequency lies among the bins */
+        fprintf(to, "'%g' %g, ", hz, log(1 + hz / 700) / log(1 + top / 700) * (PICTURE_BINS + 1) - 1);
+    fprintf(to, "'%g' %g)\nplot $mel matrix using (($1 + 0.5) * %g):2:3 with image\n", top, PICTURE_BINS - 0.5, step);
+}
+
+static void write_coefficient_panel(FILE *to, const plot_input *in, const trl_matrix *frames, double step)
+{
+    for (size_t c = in->block; in->block > 0 && c < frames->cols; c += in->block)
+        fprintf(to, "set arrow from graph 0, first %g to graph 1, first %g nohead front lc rgb '#404040'\n",
+                (double)c - 0.5, (double)c - 0.5);
+    fprintf(to,
+            "set ylabel 'coefficient: blue below, red above its mean'\nset ytics autofreq\nset yrange [%g:-0.5]\n"
+            "set cbrange [-3:3]\nset format x '%%g'\nset xlabel 'seconds'\n"
+            "set palette defined (-3 '#204080', 0 'white', 3 '#a03020')\n"
+            "plot $frames matrix using (($1 + 0.5) * %g):2:3 with image\nunset multiplot\n",
+            (double)frames->cols - 0.5, step);
+}
+
+static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, const trl_matrix *frames)
+{
+    double seconds = (double)in->count / in->rate, covered = (double)in->frames->rows * in->shift_ms / 1000;
     fprintf(to, "set lmargin 9\nset rmargin 3\nset xrange [0:%g]\nunset key\nunset colorbox\nset style fill solid\n",
             seconds);
     fputs("set multiplot layout 3,1 title ", to);
     write_quoted(to, in->title);
     fprintf(to,
             " noenhanced\nset ylabel 'amplitude'\nset yrange [%g:%g]\nset format x ''\n"
-            "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a'\n",
+            "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a', $wave using 1:2 with lines lc rgb '#30507a'\n",
             -1.1 * peak(in), 1.1 * peak(in));
-    fprintf(to,
-            "set ylabel 'Hz'\nset yrange [-0.5:%g]\nset cbrange [%g:%g]\nset palette defined (0 'white', 1 '#6090c0', "
-            "2 '#102040')\n",
-            PICTURE_BINS - 0.5, most - RANGE_NEPERS, most);
-    fputs("set ytics (", to);
-    for (double hz = 250; hz <= top; hz *= 2) /* where the frequency lies among the bins */
-        fprintf(to, "%s'%g' %g", hz > 250 ? ", " : "", hz,
-                log(1 + hz / 700) / log(1 + top / 700) * (PICTURE_BINS + 1) - 1);
-    fprintf(to, ")\nplot $mel matrix using (($1 + 0.5) * %g):2:3 with image\n", step);
-    fprintf(to,
-            "set ylabel 'coefficient'\nset ytics autofreq\nset yrange [%g:-0.5]\nset cbrange [-3:3]\nset format x "
-            "'%%g'\nset xlabel 'seconds'\n"
-            "set palette defined (-3 '#204080', 0 'white', 3 '#a03020')\n"
-            "plot $frames matrix using (($1 + 0.5) * %g):2:3 with image\nunset multiplot\n",
-            (double)frames->cols - 0.5, step);
+    write_spectrogram_panel(to, in, mel, seconds / (double)mel->rows);
+    write_coefficient_panel(to, in, frames, covered / (double)frames->rows);
 }
 
 /* Each coefficient to mean 0 and variance 1, so that one scale of colours serves all. */
@@ -194,6 +227,15 @@ static int run_gnuplot(FILE *script, trl_error *err)
                : cli_error(err, TRL_EIO, "gnuplot failed; its message stands above");
 }
 
+/* gnuplot may succeed without having drawn anything. */
+static int check_drawn(const char *path, trl_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && status.st_size > 0)
+        return 0;
+    return cli_error(err, TRL_EIO, "gnuplot has drawn nothing; does this picture's format work in your gnuplot?");
+}
+
 static int draw(const char *path, const char *terminal, const plot_input *in, const trl_matrix *mel,
                 const trl_matrix *frames, trl_error *err)
 {
@@ -217,6 +259,8 @@ static int draw(const char *path, const char *terminal, const plot_input *in, co
     write_panels(script, in, mel, frames);
     code = run_gnuplot(script, err);
     fclose(script);
+    if (code == 0)
+        code = check_drawn(temporary, err);
     if (code == 0 && rename(temporary, path) != 0)
         code = cli_error(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
     if (code < 0)
@@ -224,20 +268,32 @@ static int draw(const char *path, const char *terminal, const plot_input *in, co
     return code;
 }
 
+int plot_check_name(const char *path, trl_error *err)
+{
+    return terminal_for(path)
+               ? 0
+               : cli_error(err, TRL_EUNSUPPORTED, "%s: a picture's name ends in .png, .svg or .pdf", path);
+}
+
 int plot_utterance(const char *path, const plot_input *input, trl_error *err)
 {
-    const char *terminal = terminal_for(path);
-    trl_matrix mel = {0}, frames = {0};
-    if (!terminal)
-        return cli_error(err, TRL_EUNSUPPORTED, "%s: a picture's name ends in .png, .svg or .pdf", path);
-    if (input->frames->rows == 0)
-        return cli_error(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
-    int code = mel_spectrogram(input, &mel, err);
+    trl_matrix mel = {0}, frames = {0}, small_mel = {0}, small_frames = {0};
+    int code = plot_check_name(path, err);
+    if (code == 0 && input->frames->rows == 0)
+        code = cli_error(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
+    if (code == 0)
+        code = mel_spectrogram(input, &mel, err);
+    if (code == 0)
+        code = shrink(&mel, &small_mel, err);
     if (code == 0)
         code = standardised(input->frames, &frames, err);
     if (code == 0)
-        code = draw(path, terminal, input, &mel, &frames, err);
+        code = shrink(&frames, &small_frames, err);
+    if (code == 0)
+        code = draw(path, terminal_for(path), input, &small_mel, &small_frames, err);
     trl_matrix_free(&mel);
     trl_matrix_free(&frames);
+    trl_matrix_free(&small_mel);
+    trl_matrix_free(&small_frames);
     return code;
 }

@@ -11,8 +11,12 @@ typedef struct plot_input {
     size_t count;
     double rate;
     const trl_matrix *frames;
+    size_t block; /* coefficients before the first deltas; a line is drawn after each block of so many */
     double shift_ms;
 } plot_input;
+
+/* Is this a picture's name? Returns 0 or TRL_EUNSUPPORTED. */
+int plot_check_name(const char *path, trl_error *err);
 
 /* Writes PNG, SVG or PDF by the path's ending, through a temporary name. Returns 0, TRL_EUNSUPPORTED (other ending),
  * TRL_ENOENT (no gnuplot), TRL_EIO. */
