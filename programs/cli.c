@@ -225,6 +225,8 @@ int cli_run(const cli_command *command, int argc, char **argv)
     }
     if (code == 0 && ((cli_common *)values)->help)
         help_text(stdout, command);
+    else if (code == 0 && ((cli_common *)values)->threads < 0)
+        code = cli_usage_error(command, "--threads takes a number from 0 up");
     else if (code == 0 && count < command->least)
         code = cli_usage_error(command, "%s: usage: trellis %s %s", count ? "arguments are missing" : "no arguments",
                                command->name, command->synopsis);

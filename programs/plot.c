@@ -147,8 +147,9 @@ static void write_coefficient_panel(FILE *to, const plot_input *in, const trl_ma
         fprintf(to, "set arrow from graph 0, first %g to graph 1, first %g nohead front lc rgb '#404040'\n",
                 (double)c - 0.5, (double)c - 0.5);
     fprintf(to,
-            "set ylabel 'coefficient: blue below, red above its mean'\nset ytics autofreq\nset yrange [%g:-0.5]\n"
-            "set cbrange [-3:3]\nset format x '%%g'\nset xlabel 'seconds'\n"
+            "set ylabel 'coefficient'\nset ytics autofreq\nset yrange [%g:-0.5]\n"
+            "set cbrange [-3:3]\nset format x '%%g'\nset xlabel 'seconds; each coefficient blue below and red above "
+            "its mean'\n"
             "set palette defined (-3 '#204080', 0 'white', 3 '#a03020')\n"
             "plot $frames matrix using (($1 + 0.5) * %g):2:3 with image\nunset multiplot\n",
             (double)frames->cols - 0.5, step);
@@ -277,7 +278,7 @@ int plot_check_name(const char *path, trl_error *err)
 
 int plot_utterance(const char *path, const plot_input *input, trl_error *err)
 {
-    trl_matrix mel = {0}, frames = {0}, small_mel = {0}, small_frames = {0};
+    trl_matrix mel = {0}, small_mel = {0}, small_frames = {0}, frames = {0};
     int code = plot_check_name(path, err);
     if (code == 0 && input->frames->rows == 0)
         code = cli_error(err, TRL_EINVAL, "%s: there are no frames to draw", input->title);
@@ -286,11 +287,11 @@ int plot_utterance(const char *path, const plot_input *input, trl_error *err)
     if (code == 0)
         code = shrink(&mel, &small_mel, err);
     if (code == 0)
-        code = standardised(input->frames, &frames, err);
+        code = shrink(input->frames, &small_frames, err);
     if (code == 0)
-        code = shrink(&frames, &small_frames, err);
+        code = standardised(&small_frames, &frames, err);
     if (code == 0)
-        code = draw(path, terminal_for(path), input, &small_mel, &small_frames, err);
+        code = draw(path, terminal_for(path), input, &small_mel, &frames, err);
     trl_matrix_free(&mel);
     trl_matrix_free(&frames);
     trl_matrix_free(&small_mel);

@@ -1,14 +1,11 @@
-/* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in
- * corpus order.
+/* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in corpus
+ * order.
  *
- *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err)
- *     {
- *         return trl_feature_writer_add(user, utterance->id, frames, err);
- *     }
+ *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err) { … }
  *
  *     trl_extract_options o = trl_extract_defaults();
  *     o.skip_bad = 1;
- *     trl_extract_corpus(corpus, frontend, &o, pool, skipped, use, writer, &summary, &err);
+ *     trl_extract_corpus(corpus, frontend, &o, pool, skipped, use, user, &summary, &err);
  *
  * Per-speaker normalisation takes two passes: the static coefficients wait in a temporary file while the speakers' sums
  * are gathered, so the sound is read once. Memory does not grow with the corpus.
@@ -32,7 +29,10 @@ typedef struct trl_extract_summary {
     size_t utterances; /* delivered */
     size_t skipped;    /* bad ones of the corpus and those that failed here; each of the latter is a finding */
     size_t frames;
-    double seconds; /* of sound, in delivered utterances */
+    size_t
+        upsampled; /* delivered ones whose sound has a lower rate than the front end: their high frequencies are empty */
+    double lowest_rate; /* of their sound files, Hz */
+    double seconds;     /* of sound, in delivered utterances */
 } trl_extract_summary;
 
 /* Called in corpus order, one call at a time, but by any thread of the pool; the frames are only valid during the call.

@@ -27,9 +27,14 @@ typedef struct worker {
     float samples[BLOCK];
 } worker;
 
+/* The sound of an utterance: how long, and the rate of its file. */
+typedef struct heard {
+    double seconds, rate;
+} heard;
+
 typedef struct slot {
     trl_matrix frames;
-    double seconds;
+    heard sound;
     int code; /* of an utterance that could not be used */
     int is_too_short;
     trl_error why;
@@ -39,7 +44,7 @@ typedef struct slot {
 typedef struct spooled {
     uint64_t offset;
     size_t rows;
-    double seconds;
+    heard sound;
 } spooled;
 
 typedef struct extraction {
@@ -105,9 +110,10 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
 {
     trl_audio_options a = audio_options(u, x->frontend, x->options.channel);
     trl_audio *audio;
+    trl_audio_info info;
     uint64_t samples;
     s->is_too_short = 0;
-    int code = trl_audio_open(u->path, &a, NULL, &audio, err);
+    int code = trl_audio_open(u->path, &a, &info, &audio, err);
     if (code < 0)
         return code;
     trl_extractor_set_noise(w->extractor, trl__hash(u->id, strlen(u->id))); /* each utterance its own */
@@ -117,7 +123,7 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     if (s->is_too_short)
         return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
                          (unsigned long long)samples);
-    s->seconds = (double)samples / a.rate;
+    s->sound = (heard){(double)samples / a.rate, info.rate};
     return code;
 }
 
@@ -148,12 +154,20 @@ static int produce_frames(void *user, size_t item, size_t slot_index, int worker
 static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, trl_error *err)
 {
     if (!x->options.skip_bad)
-        return trl__fail(err, s->code, "utterance %s: %s", u->id, s->why.text);
+        return trl__fail(err, s->code, "utterance %s: %s (--skip-bad goes on without it)", u->id, s->why.text);
     x->summary.skipped++;
     trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_EMPTY_SOUND
                             : s->code == TRL_EINVAL ? TRL_FINDING_SEGMENT /* no such channel or time in the file */
                                                     : TRL_FINDING_UNREADABLE;
     return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);
+}
+
+static void note_rate(extraction *x, double rate)
+{
+    if (rate >= trl_frontend_get(x->frontend)->rate)
+        return;
+    if (x->summary.upsampled++ == 0 || rate < x->summary.lowest_rate)
+        x->summary.lowest_rate = rate;
 }
 
 static int consume_frames(void *user, size_t item, size_t slot_index, trl_error *err)
@@ -168,7 +182,8 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
         return 0;
     x->summary.utterances++;
     x->summary.frames += s->frames.rows;
-    x->summary.seconds += s->seconds;
+    x->summary.seconds += s->sound.seconds;
+    note_rate(x, s->sound.rate);
     return x->use(x->user, u, &s->frames, err);
 }
 
@@ -196,7 +211,7 @@ static int consume_statics(void *user, size_t item, size_t slot_index, trl_error
         return skip_or_fail(x, u, s, err);
     }
     trl_cmvn_add(x->speakers[u->speaker_index], &s->frames);
-    x->places[item] = (spooled){x->spool_size, s->frames.rows, s->seconds};
+    x->places[item] = (spooled){x->spool_size, s->frames.rows, s->sound};
     size_t values = s->frames.rows * s->frames.cols;
     if (fwrite(s->frames.data, sizeof(float), values, x->spool) != values)
         return trl__fail_errno(err, "temporary file of static coefficients",
@@ -236,7 +251,7 @@ static int produce_finished(void *user, size_t item, size_t slot_index, int work
     if (code == 0)
         code = trl_extractor_finish(w->extractor, &w->statics, x->speakers[utterance_of(x, item)->speaker_index],
                                     &s->frames, err);
-    s->seconds = place->seconds;
+    s->sound = place->sound;
     s->code = 0;
     return code;
 }

@@ -213,6 +213,9 @@ int trl_frontend_set(trl_frontend_options *options, const char *key, const char 
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (same_key(key, fields[i].shown.name))
             return set_field(options, &fields[i], value, err);
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (strstr(fields[i].shown.name, key) || strstr(key, fields[i].shown.name))
+            return trl__fail(err, TRL_EINVAL, "a front end has no '%s'; did you mean %s?", key, fields[i].shown.name);
     char keys[800] = "";
     for (size_t i = 0, used = 0; i < FIELD_COUNT && used < sizeof keys; i++)
         used += (size_t)snprintf(keys + used, sizeof keys - used, " %s", fields[i].shown.name);

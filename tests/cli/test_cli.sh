@@ -64,7 +64,7 @@ expect 2 "$TRELLIS" corpus chekc
 contains "$err" "no command 'corpus chekc'; did you mean 'corpus check'?" "an unknown command of two words"
 
 # Forms of options, and values that are none.
-for words in "--threads 2" "--threads=2" "-t 2" "-t2" "-q -t -3" "--"; do
+for words in "--threads 2" "--threads=2" "-t 2" "-t2" "-q -t 0" "--"; do
     # shellcheck disable=SC2086
     expect 0 "$TRELLIS" version $words
 done
@@ -72,6 +72,8 @@ for number in "" 1x 1.5 99999999999999999999 3000000000; do
     expect 2 "$TRELLIS" version --threads "$number"
     contains "$err" "--threads takes a whole number, not '$number'" "--threads '$number'"
 done
+expect 2 "$TRELLIS" version --threads -3
+contains "$err" "from 0 up" "a negative number of threads"
 expect 2 "$TRELLIS" version "--$(printf 'x%.0s' $(seq 300))=1"
 expect 2 "$TRELLIS" version -- --quiet
 contains "$err" "one argument too many: '--quiet'" "an argument after --"

@@ -246,6 +246,26 @@ static void test_each_utterance_has_its_noise(void **state)
     trl_frontend_destroy(f);
 }
 
+/* The corpus is at 16 kHz: a front end at more counts every utterance, one at that rate or less none. */
+static void test_lower_rates_are_counted(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"rate=22050", "rate=16000", "rate=8000"};
+    for (int i = 0; i < 3; i++) {
+        trl_frontend *f = frontend_of(settings[i]);
+        trl_findings *findings;
+        trl_extract_summary summary;
+        delivery d = {.fail_at = SIZE_MAX};
+        assert_int_equal(trl_findings_create(&findings, &err), 0);
+        assert_int_equal(extract(f, 2, NULL, findings, &d, &summary), 0);
+        assert_int_equal(summary.upsampled, i == 0 ? GOOD : 0);
+        assert_true(summary.lowest_rate == (i == 0 ? RATE : 0));
+        free_delivery(&d);
+        trl_findings_destroy(findings);
+        trl_frontend_destroy(f);
+    }
+}
+
 /* What `use` says is what the caller gets. */
 static void test_use_fails(void **state)
 {
@@ -393,6 +413,7 @@ int main(void)
     const struct CMUnitTest good[] = {
         cmocka_unit_test(test_same_for_all_threads),
         cmocka_unit_test(test_only),
+        cmocka_unit_test(test_lower_rates_are_counted),
         cmocka_unit_test(test_use_fails),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_each_utterance_has_its_noise), /* last: it adds to the corpus */
