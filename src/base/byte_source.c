@@ -66,6 +66,7 @@ void trl__source_close(trl__source *source)
     *source = (trl__source){.fd = -1};
 }
 
+#undef trl__source_fail
 int trl__source_fail(const trl__source *source, trl_error *err, int code, const char *format, ...)
 {
     char text[512];

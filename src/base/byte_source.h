@@ -49,4 +49,9 @@ int trl__source_seek(trl__source *source, uint64_t offset, trl_error *err);
 /* Fails with the place of the next byte: "name:line: …" in text whose lines were counted, else "name: at byte N: …". */
 int trl__source_fail(const trl__source *source, trl_error *err, int code, const char *format, ...) TRL_PRINTF(4, 5);
 
+/* As in fail.h: clang's analyzer learns that a failure is never 0. */
+#ifdef __clang_analyzer__
+#define trl__source_fail(...) (trl__source_fail(__VA_ARGS__), -1)
+#endif
+
 #endif

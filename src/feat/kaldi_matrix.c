@@ -280,11 +280,10 @@ static int add_number(trl__source *source, text_rows *t, const char *token, trl_
     return 0;
 }
 
-/* A word up to the next blank, line end or bracket; empty after an error. */
+/* A word up to the next blank, line end or bracket. */
 static int read_word(trl__source *source, char *word, size_t size, trl_error *err)
 {
     size_t length = 0;
-    *word = '\0';
     for (;;) {
         int c = trl__source_peek(source, err);
         if (c < 0 && c != TRL__SOURCE_END)
