@@ -169,8 +169,10 @@ static int run_peer(const char *program, const char *data, double rate, peer_res
     char command[8300], line[256] = "", *cursor = line;
     snprintf(command, sizeof command, "%s %s %g 1", program, data, rate);
     FILE *pipe = popen(command, "r");
-    if (!pipe || !fgets(line, sizeof line, pipe))
+    if (!pipe)
         return -1;
+    if (!fgets(line, sizeof line, pipe))
+        line[0] = '\0';
     r->mfcc = strtod(cursor, &cursor);
     r->all = strtod(cursor, &cursor);
     r->frames = strtoul(cursor, &cursor, 10);

@@ -259,7 +259,7 @@ static int run(void *values, int count, char **arguments)
 /* The keys of the front end, from the library's own table. */
 static const char *keys(void)
 {
-    static char text[8000];
+    static char text[16000];
     size_t used = (size_t)snprintf(text, sizeof text, "Keys of a front end:\n\n");
     const trl_frontend_field *f;
     for (size_t i = 0; (f = trl_frontend_field_at(i)) && used < sizeof text; i++)

@@ -151,6 +151,8 @@ int trl__container_write(trl__container_writer *writer, const void *bytes, size_
 {
     if (size == 0)
         return 0;
+    if (writer->header.count == 0)
+        return trl__fail(err, TRL_EINVAL, "a section of a container must begin before its bytes");
     if (!(writer->entries[writer->header.count - 1].flags & CHECKS_ITSELF))
         XXH3_64bits_update(writer->state, bytes, size);
     return trl_file_write(writer->file, bytes, size, err);
@@ -158,7 +160,9 @@ int trl__container_write(trl__container_writer *writer, const void *bytes, size_
 
 uint64_t trl__container_position(const trl__container_writer *writer)
 {
-    return trl_file_position(writer->file) - writer->entries[writer->header.count - 1].offset;
+    return writer->header.count == 0
+               ? 0
+               : trl_file_position(writer->file) - writer->entries[writer->header.count - 1].offset;
 }
 
 static int write_table(trl__container_writer *writer, trl_error *err)

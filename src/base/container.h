@@ -14,7 +14,8 @@
  *
  * A table entry is 48 bytes: char[16] name, u64 offset, u64 size, u64 XXH3 of the section (0 with flag 1), u32 flags,
  * u32 zero. Flag 1: the section carries checksums of its own and isn't checked on opening (huge, random access).
- * Numbers are little-endian, and the file is mapped as it is: a big-endian machine refuses it.
+ * The file is mapped as it is: numbers have the byte order of the machine that wrote it (little-endian on all that we
+ * build for), and a machine of the other order refuses it.
  */
 #ifndef TRL_BASE_CONTAINER_H
 #define TRL_BASE_CONTAINER_H

@@ -298,27 +298,27 @@ static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
 /* ---- setting up ---- */
 
 /* With `only`: that utterance, and its speaker's others where the speaker's sums are needed. */
-static int is_wanted(const extraction *x, const trl_utterance *u)
+static int is_wanted(const extraction *x, const trl_utterance *u, const trl_utterance *only)
 {
-    if (!x->options.only)
+    if (!only)
         return 1;
-    long only = trl_corpus_find(x->corpus, x->options.only);
-    int speaker = only >= 0 ? trl_corpus_get(x->corpus, (size_t)only)->speaker_index : -1;
-    return trl_frontend_get(x->frontend)->cmvn == TRL_CMVN_SPEAKER ? u->speaker_index == speaker
-                                                                   : strcmp(u->id, x->options.only) == 0;
+    return trl_frontend_get(x->frontend)->cmvn == TRL_CMVN_SPEAKER ? u->speaker_index == only->speaker_index
+                                                                   : u == only;
 }
 
 static int choose_items(extraction *x, trl_error *err)
 {
     size_t count = trl_corpus_count(x->corpus);
-    if (x->options.only && trl_corpus_find(x->corpus, x->options.only) < 0)
+    long found = x->options.only ? trl_corpus_find(x->corpus, x->options.only) : -1;
+    const trl_utterance *only = found >= 0 ? trl_corpus_get(x->corpus, (size_t)found) : NULL;
+    if (x->options.only && !only)
         return trl__fail(err, TRL_ENOENT, "there is no utterance '%s' in the corpus", x->options.only);
     x->items = trl__alloc(count, sizeof *x->items);
     if (!x->items)
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         const trl_utterance *u = trl_corpus_get(x->corpus, i);
-        if (!is_wanted(x, u))
+        if (!is_wanted(x, u, only))
             continue;
         if (!u->bad) {
             x->items[x->item_count++] = i;

@@ -107,12 +107,15 @@ void trl_extractor_destroy(trl_extractor *x)
 /* ---- rows: CMVN -> deltas -> splicing -> transform -> frames ---- */
 
 /* Room for one more row at the end of `frames`, growing by halves; the rows so far are kept. */
-static float *append_row(trl_matrix *frames, size_t dim, trl_error *err)
+static int append_row(trl_matrix *frames, size_t dim, float **row, trl_error *err)
 {
+    if (frames->rows > 0 && (frames->cols != dim || frames->stride != dim))
+        return trl__fail(err, TRL_EINVAL, "rows of %zu values can't be added to a matrix of %zu columns", dim,
+                         frames->cols);
     if ((frames->rows + 1) * dim > frames->capacity) {
         trl_matrix larger = {0};
         if (trl_matrix_resize(&larger, frames->rows + frames->rows / 2 + 64, dim, err) < 0)
-            return NULL;
+            return TRL_ENOMEM;
         if (frames->rows > 0)
             memcpy(larger.data, frames->data, frames->rows * dim * sizeof *larger.data);
         larger.rows = frames->rows;
@@ -120,7 +123,8 @@ static float *append_row(trl_matrix *frames, size_t dim, trl_error *err)
         *frames = larger;
     }
     frames->cols = frames->stride = dim;
-    return trl_matrix_row(frames, frames->rows++);
+    *row = trl_matrix_row(frames, frames->rows++);
+    return 0;
 }
 
 /* out = A row (+ b). */
@@ -140,9 +144,10 @@ static int take_spliced(trl_extractor *x, int ended, trl_matrix *frames, trl_err
     const trl_frontend *f = x->frontend;
     trl__frame_window *w = &x->before_splicing;
     for (int64_t t; (t = trl__frame_window_next(w, ended)) >= 0;) {
-        float *out = append_row(frames, (size_t)f->dim, err);
-        if (!out)
-            return TRL_ENOMEM;
+        float *out;
+        int code = append_row(frames, (size_t)f->dim, &out, err);
+        if (code < 0)
+            return code;
         float *row = f->options.transform.rows > 0 ? x->spliced : out;
         for (int64_t i = -w->left; i <= w->right; i++)
             memcpy(row + (size_t)(i + w->left) * w->dim, trl__frame_window_row(w, t + i), w->dim * sizeof *row);
@@ -195,10 +200,11 @@ static int put_static(trl_extractor *x, const float *row, trl_matrix *frames, tr
 {
     size_t dim = x->before_deltas.dim;
     if (x->only_statics) {
-        float *out = append_row(frames, dim, err);
-        if (out)
+        float *out;
+        int code = append_row(frames, dim, &out, err);
+        if (code == 0)
             memcpy(out, row, dim * sizeof *out);
-        return out ? 0 : TRL_ENOMEM;
+        return code;
     }
     if (x->sliding) {
         trl__sliding_put(x->sliding, row);
@@ -284,6 +290,21 @@ static void forget(trl_extractor *x)
     x->first = needed;
 }
 
+/* Louder than this (full scale is 1), and the powers of a frame leave the range of a float. */
+#define LOUDEST 1e10f
+
+static int check_samples(const trl_extractor *x, const float *samples, size_t count, trl_error *err)
+{
+    int good = 1;
+    for (size_t i = 0; i < count; i++)
+        good &= fabsf(samples[i]) <= LOUDEST; /* no for NaN too */
+    for (size_t i = 0; !good && i < count; i++)
+        if (!(fabsf(samples[i]) <= LOUDEST))
+            return trl__fail(err, TRL_ENUMBER, "sample %lld is %g; full scale is 1",
+                             (long long)x->received + (long long)i, (double)samples[i]);
+    return 0;
+}
+
 /* Dither is a function of the sample's number, so it does not depend on how the sound is divided. */
 static void take_samples(trl_extractor *x, const float *samples, size_t count)
 {
@@ -355,6 +376,9 @@ int trl_extractor_push(trl_extractor *x, const float *samples, size_t count, trl
     int code = 0;
     while (code == 0 && count > 0) {
         size_t piece = count < PIECE ? count : PIECE;
+        code = check_samples(x, samples, piece, err);
+        if (code < 0)
+            return code;
         forget(x);
         take_samples(x, samples, piece);
         code = compute_ready(x, frames, err);

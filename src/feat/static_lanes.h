@@ -295,8 +295,8 @@ static void autocorrelation(const trl_frontend *f, trl__static_work *w, lanes *r
     int bins = f->options.mel_bins, width = bins + 2;
     lanes loud[TRL__MOST_BINS + 2];
     for (int b = 0; b < bins; b++)
-        loud[b + 1] =
-            exponential((float)f->options.compress * logarithm(load(w->mel + (size_t)b * LANES) * f->loudness[b]));
+        loud[b + 1] = exponential(larger(
+            (float)f->options.compress * logarithm(load(w->mel + (size_t)b * LANES) * f->loudness[b]), splat(-80)));
     loud[0] = loud[1];
     loud[width - 1] = loud[width - 2];
     for (int i = 0; i <= f->options.lpc_order; i++) {

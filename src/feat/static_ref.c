@@ -53,7 +53,7 @@ static void window(const trl_frontend *f, trl__static_work *w, const float *samp
 }
 
 /* The discrete Fourier transform of a real signal of n points, recursively: even and odd samples apart, then joined.
- * `step` is the distance between samples; z receives n complex values and is scratch of the same size beyond them. */
+ * `step` is the distance between samples; z receives n complex values. */
 static void fourier(const double *x, int n, int step, double *z)
 {
     if (n == 1) {

@@ -89,7 +89,8 @@ mistake() { # mistake CODE PART WORDS …
     absent mistake.trf "features $*"
 }
 mistake 2 "there is no preset 'mfc'; there are mfcc, fbank" corpus --preset mfc
-mistake 2 "a front end has no 'delta'; it has" corpus --set delta=2
+mistake 2 "a front end has no 'delta'; did you mean deltas?" corpus --set delta=2
+mistake 2 "a front end has no 'xyz'; it has" corpus --set xyz=2
 mistake 2 "deltas = two: a whole number from 0 to 8" corpus --set deltas=two
 mistake 2 "window = square: choose povey" corpus --set window=square
 mistake 2 "--set takes KEY=VALUE, not 'deltas'" corpus --set deltas
@@ -163,7 +164,7 @@ contains "$err" "install" "no gnuplot"
 absent none.png "no gnuplot"
 expect 3 "$TRELLIS" features corpus -q --plot first.png --utterance nobody
 contains "$err" "nobody" "unknown utterance"
-expect 3 "$TRELLIS" features corpus -q --plot picture.jpeg
+expect 2 "$TRELLIS" features corpus -q --plot picture.jpeg
 contains "$err" ".png, .svg or .pdf" "unknown kind of picture"
 [ -z "$(find . -name '*.tmp')" ] || wrong "left behind: $(find . -name '*.tmp')"
 

@@ -353,6 +353,46 @@ static void test_memory(void **state)
     free(samples);
 }
 
+/* ---- Samples and matrices that don't fit ---- */
+
+static void test_samples_that_are_no_sound(void **state)
+{
+    (void)state;
+    const float bad[] = {NAN, INFINITY, -INFINITY, 2e10f};
+    float samples[20000] = {0};
+    trl_frontend *f = frontend_of("");
+    trl_extractor *x = extractor_of(f);
+    trl_matrix frames = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        samples[17000] = bad[i];
+        assert_int_equal(trl_extractor_run(x, samples, 20000, NULL, &frames, &err), TRL_ENUMBER);
+        assert_non_null(strstr(err.text, "sample 17000 is"));
+    }
+    samples[17000] = 1e10f; /* the loudest that counts: every number stays finite */
+    assert_int_equal(trl_extractor_run(x, samples, 20000, NULL, &frames, &err), 0);
+    for (size_t i = 0; i < frames.rows * frames.cols; i++)
+        assert_true(isfinite(frames.data[i]));
+    trl_matrix_free(&frames);
+    trl_extractor_destroy(x);
+    trl_frontend_destroy(f);
+}
+
+static void test_rows_of_another_width(void **state)
+{
+    (void)state;
+    float samples[2000] = {0};
+    trl_frontend *f = frontend_of("");
+    trl_extractor *x = extractor_of(f);
+    trl_matrix frames = {0};
+    assert_int_equal(trl_matrix_resize(&frames, 1, 12, &err), 0);
+    assert_int_equal(trl_extractor_begin(x, NULL, &err), 0);
+    assert_int_equal(trl_extractor_push(x, samples, 2000, &frames, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "rows of 13 values can't be added to a matrix of 12 columns"));
+    trl_matrix_free(&frames);
+    trl_extractor_destroy(x);
+    trl_frontend_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_frame_counts),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_samples_that_are_no_sound),
+        cmocka_unit_test(test_rows_of_another_width),
     };
     return RUN(tests);
 }
