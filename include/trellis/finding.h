@@ -16,7 +16,7 @@
 
 TRL_BEGIN_DECLS
 
-/* X(constant, name in JSON, 1 when the utterance can't be used | 0 when it can, what to do about it) */
+/* X(constant, name in JSON, 1 when what it is about can't be used | 0 when it can, what to do about it) */
 #define TRL_FINDING_LIST(X)                                                                                           \
     X(TRL_FINDING_SYNTAX, "syntax", 1, "correct this line")                                                           \
     X(TRL_FINDING_PIPE, "pipe", 1,                                                                                    \
@@ -24,6 +24,8 @@ TRL_BEGIN_DECLS
     X(TRL_FINDING_DUPLICATE, "duplicate-id", 1, "give every utterance an id of its own")                              \
     X(TRL_FINDING_NO_SOUND, "no-sound", 1, "add the sound file or remove the transcript")                             \
     X(TRL_FINDING_NO_TRANSCRIPT, "no-transcript", 1, "add a transcript or remove the sound file")                     \
+    X(TRL_FINDING_UNUSED_TRANSCRIPT, "unused-transcript", 0,                                                          \
+      "nothing here needs it; correct it if you want the words")                                                      \
     X(TRL_FINDING_NO_SPEAKER, "no-speaker", 0, "add the utterance to utt2spk; until then it is its own speaker")      \
     X(TRL_FINDING_UNREADABLE, "unreadable-sound", 1,                                                                  \
       "replace the file; `file` or `sox --info` may tell what it really is")                                          \

@@ -141,10 +141,10 @@ int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *
     }
     const trl_utterance *first = &corpus->utterances[place];
     int code = first->line > 0 && strcmp(first->source, copy.source) == 0
-                   ? trl__corpus_report(corpus, *number, TRL_FINDING_DUPLICATE, copy.source, copy.line, err,
-                                        "line %lld has the same id; this one is left out", (long long)first->line)
-                   : trl__corpus_report(corpus, *number, TRL_FINDING_DUPLICATE, copy.source, copy.line, err,
-                                        "%s has the same id; this one is left out", first->source);
+                   ? trl_findings_add(corpus->findings, TRL_FINDING_DUPLICATE, copy.source, copy.line, id, err,
+                                      "line %lld has the same id; this one is left out", (long long)first->line)
+                   : trl_findings_add(corpus->findings, TRL_FINDING_DUPLICATE, copy.source, copy.line, id, err,
+                                      "%s has the same id; this one is left out", first->source);
     return code < 0 ? code : 1;
 }
 
@@ -165,6 +165,11 @@ static char *single_blanks(trl__arena *arena, const char *text, size_t length)
     return copy;
 }
 
+trl_finding_kind trl__text_finding(const trl_corpus *corpus, trl_finding_kind kind)
+{
+    return corpus->need_text ? kind : TRL_FINDING_UNUSED_TRANSCRIPT;
+}
+
 int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, size_t length, const char *source,
                          int64_t line, trl_error *err)
 {
@@ -179,7 +184,7 @@ int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, si
     if (valid < length) {
         for (size_t i = 0; i < valid; i++)
             line += text[i] == '\n';
-        return trl__corpus_report(corpus, number, TRL_FINDING_ENCODING, source, line, err,
+        return trl__corpus_report(corpus, number, trl__text_finding(corpus, TRL_FINDING_ENCODING), source, line, err,
                                   "the transcript is not valid UTF-8 (byte %02x)", (unsigned char)text[valid]);
     }
     char *copy = single_blanks(&corpus->arena, text, length);
@@ -253,6 +258,12 @@ int trl__is_file(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+int trl__is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 int trl__is_pipe(const char *entry)

@@ -35,13 +35,17 @@ int trl__corpus_create(const char *path, trl_corpus_format format, int need_text
                        trl_corpus **out, trl_error *err);
 
 /* Copies id, speaker, path and source (blanks in id and speaker become underscores); text stays empty. Returns 0; 1
- * when the id is taken: a finding is added and *number is the utterance that has it, now bad; or TRL_ENOMEM. */
+ * when the id is taken: a finding is added, the new one is left out and *number is the one that stays; or TRL_ENOMEM.
+ */
 int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *number, trl_error *err);
 
 /* Sets the transcript, its blanks made single. Empty or not UTF-8 is a finding. text = NULL: there is
  * one, but it can't be used; the caller says why. Returns 0 or TRL_ENOMEM. */
 int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, size_t length, const char *source,
                          int64_t line, trl_error *err);
+
+/* What a transcript that can't be used is: this kind of finding, or only a remark where transcripts are optional. */
+trl_finding_kind trl__text_finding(const trl_corpus *corpus, trl_finding_kind kind);
 int trl__corpus_set_speaker(trl_corpus *corpus, size_t number, const char *speaker, trl_error *err);
 int trl__corpus_finish(trl_corpus *corpus, trl_error *err);
 
@@ -54,7 +58,8 @@ int trl__findings_add_list(trl_findings *findings, trl_finding_kind kind, const 
 /* Is this a part of a sound that can exist (seconds; end < 0: to its end)? */
 int trl__part_is_valid(double start, double end);
 
-int trl__is_file(const char *path);       /* there is something by this name that is no folder */
+int trl__is_file(const char *path); /* there is something by this name that is no folder */
+int trl__is_folder(const char *path);
 int trl__is_pipe(const char *entry);      /* a shell command where a sound file should be */
 int trl__is_sound_name(const char *path); /* by its extension */
 

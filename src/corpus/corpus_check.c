@@ -146,20 +146,26 @@ static int measure_utterance(checker *c, recording *rec, size_t number, float *b
     return code;
 }
 
+/* What the file system says of the recording, before it is opened. */
+static int look_at_file(recording *rec, trl_error *err)
+{
+    struct stat status;
+    if (strcmp(rec->path, "-") == 0 || stat(rec->path, &status) != 0)
+        return 0;
+    rec->empty = S_ISREG(status.st_mode) && status.st_size == 0;
+    if (S_ISREG(status.st_mode))
+        return 0;
+    trl_error why; /* a pipe or device might never end */
+    int failure = S_ISDIR(status.st_mode) ? trl__fail(&why, TRL_ENOENT, "a folder, not a sound file")
+                                          : trl__fail(&why, TRL_EFORMAT, "not a regular file");
+    return keep_problem(rec->path, failure, &why, &rec->code, &rec->problem, err);
+}
+
 static int measure_recording(void *user, size_t index, int worker, trl_error *err)
 {
     checker *c = user;
     recording *rec = &c->recordings[index];
-    struct stat status;
-    if (strcmp(rec->path, "-") != 0 && stat(rec->path, &status) == 0) {
-        rec->empty = S_ISREG(status.st_mode) && status.st_size == 0;
-        if (!S_ISREG(status.st_mode)) { /* a pipe or device might never end */
-            trl_error why;
-            trl__fail(&why, TRL_EFORMAT, "not a regular file");
-            return keep_problem(rec->path, TRL_EFORMAT, &why, &rec->code, &rec->problem, err);
-        }
-    }
-    int code = 0;
+    int code = look_at_file(rec, err);
     for (size_t i = rec->first; code == 0 && i != NONE && !rec->empty && rec->code == 0; i = c->measures[i].next)
         code = measure_utterance(c, rec, i, c->blocks + (size_t)worker * BLOCK, err);
     size_t utterances = 0;

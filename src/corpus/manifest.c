@@ -157,7 +157,7 @@ static char *find_sound(manifest *m, const char *name, int *found)
     if (*found)
         return path;
     *found = trl__is_file(other);
-    return *found ? other : path;
+    return *found || (trl__is_folder(other) && !trl__is_folder(path)) ? other : path;
 }
 
 static int report_sound(manifest *m, size_t number, const char *name, int64_t line, int found, trl_error *err)
@@ -165,6 +165,9 @@ static int report_sound(manifest *m, size_t number, const char *name, int64_t li
     if (trl__is_pipe(name))
         return trl__corpus_report(m->corpus, number, TRL_FINDING_PIPE, m->corpus->path, line, err,
                                   "a shell command, not a sound file: %s", name);
+    if (trl__is_folder(m->corpus->utterances[number].path))
+        return trl__corpus_report(m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, line, err,
+                                  "%s is a folder, not a sound file", name);
     if (!found)
         return trl__corpus_report(
             m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, line, err,

@@ -270,16 +270,17 @@ static int add_interval(folder_reader *r, const sound *s, const trl__textgrid *g
     return code < 0 ? code : 0;
 }
 
-/* A sound whose transcript can't be used: one bad utterance, with the finding. */
-static int add_bad(folder_reader *r, const sound *s, trl_finding_kind kind, const char *path, int64_t line,
-                   const char *message, trl_error *err)
+/* A sound whose transcript can't be used: one utterance with the finding; bad where transcripts are needed. */
+static int add_without_text(folder_reader *r, const sound *s, trl_finding_kind kind, const char *path, int64_t line,
+                            const char *message, trl_error *err)
 {
     size_t number;
     int code = add_whole(r, s, &number, err);
     if (code == 0)
         code = trl__corpus_set_text(r->corpus, number, NULL, 0, path, line, err);
     if (code == 0)
-        code = trl__corpus_report(r->corpus, number, kind, path, line, err, "%s", message);
+        code =
+            trl__corpus_report(r->corpus, number, trl__text_finding(r->corpus, kind), path, line, err, "%s", message);
     return code;
 }
 
@@ -292,16 +293,17 @@ static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl
     if (code == TRL_ENOMEM)
         return trl__fail_memory(err);
     if (code < 0)
-        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line, problem.text,
-                       err);
+        return add_without_text(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line,
+                                problem.text, err);
     size_t before = r->corpus->count, findings_before = trl_findings_count(r->corpus->findings);
     for (size_t t = 0; code == 0 && t < grid.count; t++)
         for (size_t i = 0; code == 0 && i < grid.tiers[t].count; i++)
             code = add_interval(r, s, &grid, &grid.tiers[t], &grid.tiers[t].intervals[i], path, err);
     trl__textgrid_free(&grid);
     if (code == 0 && r->corpus->count == before && trl_findings_count(r->corpus->findings) == findings_before)
-        code = r->corpus->need_text ? add_bad(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
-                                    : add_whole(r, s, &before, err);
+        code = r->corpus->need_text
+                   ? add_without_text(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
+                   : add_whole(r, s, &before, err);
     return code;
 }
 
@@ -319,7 +321,8 @@ static int read_transcript(folder_reader *r, const sound *s, const entry *transc
         const char *reason = problem.text;
         if (strncmp(reason, path, strlen(path)) == 0)
             reason += strlen(path) + 2; /* the place is said already */
-        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_ENCODING : TRL_FINDING_NO_ACCESS, path, 0, reason, err);
+        return add_without_text(r, s, code == TRL_EFORMAT ? TRL_FINDING_ENCODING : TRL_FINDING_NO_ACCESS, path, 0,
+                                reason, err);
     }
     if (transcript->kind == FILE_TEXTGRID) {
         code = read_textgrid(r, s, path, &text, err);
@@ -356,7 +359,8 @@ static int read_group(folder_reader *r, const entry *group, size_t count, trl_er
         const char *path = trl__join_path(&r->arena, r->root, group[i].below);
         if (!path)
             return trl__fail_memory(err);
-        code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_SOUND, path, 0, NULL, err,
+        code = trl_findings_add(r->corpus->findings, trl__text_finding(r->corpus, TRL_FINDING_NO_SOUND), path, 0, NULL,
+                                err,
                                 sounds ? "this sound's transcript is %s; this one is not used"
                                        : "there is no sound file of this name beside it",
                                 sounds ? trl__base_name(group[sounds].below) : "");

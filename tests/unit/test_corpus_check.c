@@ -205,11 +205,13 @@ static void test_unknown_words(void **state)
 static void test_missing_sound_is_said_once(void **state)
 {
     (void)state;
-    put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\n");
+    assert_int_equal(mkdir(sound_path("folder.wav"), 0777), 0);
+    put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\nc\tfolder.wav\tthree\n");
     check("m.tsv", NULL, NULL, 1);
     assert_finding(0, TRL_FINDING_NO_SOUND, "m.tsv", 2, "a", "gone.wav");
     assert_finding(1, TRL_FINDING_PIPE, "m.tsv", 3, "b", "touch pwned |");
-    assert_int_equal(trl_findings_count(findings), 2);
+    assert_finding(2, TRL_FINDING_NO_SOUND, "m.tsv", 4, "c", "a folder");
+    assert_int_equal(trl_findings_count(findings), 3);
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
