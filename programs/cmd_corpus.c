@@ -50,12 +50,17 @@ static trl_check_options check_options(const struct values *v)
 
 /* ---- For people ---- */
 
+/* By kind, then by place; words, which have a count, by that. */
 static int by_place(const void *a, const void *b)
 {
     const trl_finding *x = a, *y = b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    int order = strcmp(x->file, y->file);
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    int order = x->word && y->word ? strcmp(x->word, y->word) : 0;
+    if (order == 0)
+        order = strcmp(x->file, y->file);
     if (order == 0)
         order = (x->line > y->line) - (x->line < y->line);
     if (order == 0)
@@ -63,7 +68,7 @@ static int by_place(const void *a, const void *b)
     return order ? order : strcmp(x->message, y->message);
 }
 
-/* All findings, those of a kind together, sorted by place; the caller frees. */
+/* All findings, those of a kind together; the caller frees. */
 static trl_finding *sorted(const trl_findings *findings)
 {
     size_t count = trl_findings_count(findings);
@@ -157,6 +162,10 @@ static json_t *findings_json(const trl_findings *findings)
             json_pack("{s:s,s:s,s:s,s:I,s:s?,s:s,s:s}", "kind", trl_finding_name(f->kind), "severity",
                       trl_finding_is_fatal(f->kind) ? "error" : "warning", "file", f->file, "line", (json_int_t)f->line,
                       "utterance", f->utterance, "message", f->message, "advice", trl_finding_advice(f->kind));
+        if (item && f->word) {
+            json_object_set_new(item, "word", json_string(f->word));
+            json_object_set_new(item, "count", json_integer((json_int_t)f->count));
+        }
         if (!item || json_array_append_new(list, item) != 0) {
             json_decref(list);
             return NULL;
@@ -280,8 +289,8 @@ const cli_command cmd_corpus_check = {
         "line and what to do: sound that is missing, unreadable, empty, silent, clipped, stereo or at another rate "
         "than "
         "the rest; transcripts without sound and sound without transcripts; ids used twice; parts outside their sound; "
-        "transcripts too long for their sound; text that is not UTF-8; and with a lexicon, words that are not in "
-        "it.\n\n"
+        "sound too short for one frame of 25 ms; transcripts too long for their sound; text that is not UTF-8; and "
+        "with a lexicon, words that are not in it, the most frequent first, and phones that look wrong.\n\n"
         "CORPUS is one of\n\n"
         "  a folder with wav.scp, text, utt2spk, segments (Kaldi). Paths are looked for in\n"
         "    the folder, its parent and the working directory. Shell pipes are refused.\n"
@@ -295,7 +304,7 @@ const cli_command cmd_corpus_check = {
         "The JSON object has the keys corpus, format, summary (utterances, bad_utterances, speakers, recordings, "
         "seconds, words, distinct_words, rate, and with a lexicon unknown_words, distinct_unknown_words) and findings: "
         "a list of objects with kind, severity (error, warning), file, line (0: the whole file), utterance (or null), "
-        "message, advice.",
+        "message, advice, and for an unknown word also word and count.",
     .options = options,
     .examples = "trellis corpus check data/train --lexicon lexicon.txt\n"
                 "trellis corpus check recordings --rate 16000 --all\n"

@@ -92,6 +92,7 @@ typedef struct trl_check_options {
     double clipped_share;         /* findings from this share of samples at full scale on; default 0.001 */
     double seconds_per_phone;     /* a phone takes at least this long; default 0.03: three frames */
     double characters_per_second; /* without a lexicon: more than this is too long; default 40 */
+    double frame_seconds;         /* sound must be at least this long; default 0.025: one frame of features */
     trl_progress *progress;       /* may be NULL */
 } trl_check_options;
 
@@ -107,7 +108,8 @@ typedef struct trl_check_summary {
 TRL_API trl_check_options trl_check_defaults(void);
 
 /* Reads every sound once, block by block, and adds findings in corpus order, the same for every number of threads; last
- * come the words that are not in the lexicon, one finding each, at the first place where it occurs. lexicon, options,
+ * come the words that are not in the lexicon, the most frequent first, one finding each, at the first place where it
+ * occurs. lexicon, options,
  * pool and summary may be NULL. Marks utterances bad. Returns 0, TRL_ENOMEM, TRL_EIO. */
 TRL_API int trl_corpus_check(trl_corpus *corpus, const trl_lexicon *lexicon, const trl_check_options *options,
                              trl_pool *pool, trl_check_summary *summary, trl_findings *findings, trl_error *err);

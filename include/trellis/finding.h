@@ -31,6 +31,7 @@ TRL_BEGIN_DECLS
       "replace the file; `file` or `sox --info` may tell what it really is")                                          \
     X(TRL_FINDING_NO_ACCESS, "unreadable-file", 1, "check that the file or folder is whole and that you may read it") \
     X(TRL_FINDING_EMPTY_SOUND, "empty-sound", 1, "replace or remove the recording")                                   \
+    X(TRL_FINDING_TOO_SHORT, "too-short-sound", 1, "remove the utterance, or correct its start and end")              \
     X(TRL_FINDING_EMPTY_TRANSCRIPT, "empty-transcript", 1, "transcribe the recording or remove it")                   \
     X(TRL_FINDING_SEGMENT, "bad-segment", 1, "correct the segment's start, end or channel")                           \
     X(TRL_FINDING_RATE, "odd-rate", 0, "it will be resampled; below the model's rate, high frequencies are missing")  \
@@ -54,6 +55,8 @@ typedef struct trl_finding {
     int64_t line;          /* 1-based; 0: the whole file */
     const char *utterance; /* id (of a recording, in wav.scp beside segments), or NULL: no single utterance */
     const char *message;   /* what is wrong, one line, without file and line */
+    const char *word;      /* of an unknown word: the word; NULL otherwise */
+    size_t count;          /* and how often it occurs; 0 otherwise */
 } trl_finding;
 
 typedef struct trl_findings trl_findings;

@@ -55,6 +55,9 @@ int trl__corpus_report(trl_corpus *corpus, size_t number, trl_finding_kind kind,
 int trl__findings_add_list(trl_findings *findings, trl_finding_kind kind, const char *file, int64_t line,
                            const char *utterance, trl_error *err, const char *format, va_list arguments);
 
+/* Says of which word, and how often it occurs, the finding added last is. Returns 0 or TRL_ENOMEM. */
+int trl__findings_set_word(trl_findings *findings, const char *word, size_t count, trl_error *err);
+
 /* Is this a part of a sound that can exist (seconds; end < 0: to its end)? */
 int trl__part_is_valid(double start, double end);
 
