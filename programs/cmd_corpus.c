@@ -112,6 +112,10 @@ static void print_summary(const report *r, size_t errors)
     else if (r->lexicon)
         printf("; %zu not in the lexicon, %zu time%s in all", s->distinct_unknown_words, s->unknown_words,
                plural(s->unknown_words));
+    if (r->lexicon) {
+        size_t words = trl_lexicon_words(r->lexicon), phones = trl_lexicon_phones(r->lexicon);
+        printf("\nlexicon: %zu word%s, %zu phone%s", words, plural(words), phones, plural(phones));
+    }
     size_t count = trl_findings_count(r->findings);
     if (count == 0)
         printf("\nno findings\n");
@@ -140,13 +144,16 @@ static int print_report(const report *r, int all)
 
 /* ---- For machines ---- */
 
-static json_t *summary_json(const trl_check_summary *s, int with_lexicon)
+static json_t *summary_json(const report *r)
 {
+    const trl_check_summary *s = &r->summary;
     json_t *json = json_pack("{s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f}", "utterances", (json_int_t)s->utterances,
                              "bad_utterances", (json_int_t)s->bad_utterances, "speakers", (json_int_t)s->speakers,
                              "recordings", (json_int_t)s->recordings, "seconds", s->seconds, "words",
                              (json_int_t)s->words, "distinct_words", (json_int_t)s->distinct_words, "rate", s->rate);
-    if (json && with_lexicon) {
+    if (json && r->lexicon) {
+        json_object_set_new(json, "lexicon_words", json_integer((json_int_t)trl_lexicon_words(r->lexicon)));
+        json_object_set_new(json, "lexicon_phones", json_integer((json_int_t)trl_lexicon_phones(r->lexicon)));
         json_object_set_new(json, "unknown_words", json_integer((json_int_t)s->unknown_words));
         json_object_set_new(json, "distinct_unknown_words", json_integer((json_int_t)s->distinct_unknown_words));
     }
@@ -191,8 +198,8 @@ static int write_json(report *r)
     trl_error err = {TRL_ENOMEM, "out of memory"};
     json_t *corpus = json_string(r->corpus_path); /* NULL: not UTF-8 */
     json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", corpus ? corpus : json_null(), "format",
-                             trl_corpus_format_name(r->corpus), "summary",
-                             summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
+                             trl_corpus_format_name(r->corpus), "summary", summary_json(r), "findings",
+                             findings_json(r->findings));
     json_sink sink = {r->json, &err};
     int failed =
         !json || json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink) != 0;
@@ -302,7 +309,8 @@ const cli_command cmd_corpus_check = {
         "Findings are grouped by kind, each as file:line: utterance: what is wrong. Errors make an utterance unusable, "
         "warnings don't.\n\n"
         "The JSON object has the keys corpus, format, summary (utterances, bad_utterances, speakers, recordings, "
-        "seconds, words, distinct_words, rate, and with a lexicon unknown_words, distinct_unknown_words) and findings: "
+        "seconds, words, distinct_words, rate, and with a lexicon lexicon_words, lexicon_phones, unknown_words, "
+        "distinct_unknown_words) and findings: "
         "a list of objects with kind, severity (error, warning), file, line (0: the whole file), utterance (or null), "
         "message, advice, and for an unknown word also word and count.",
     .options = options,

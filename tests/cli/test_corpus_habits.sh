@@ -36,4 +36,21 @@ shows 'set/wav.scp:2: b: dir.wav is a folder, not a sound file'
 shows '1 finding: 1 error, 0 warnings'
 contains "$err" '100%  2/2' "progress"
 
+# ---- Lexicons: odd phones, other files, other encodings ----
+printf 'one W AH N\ntwo 0.5 T UW\nTHREE TH R IY/IY\n' >lexicon.txt
+printf 'a One three "one" three\nb two four\n' >twice/text
+printf 'a a.wav\nb b.wav\n' >twice/wav.scp
+run 1 twice --lexicon lexicon.txt
+shows 'lexicon.txt:2: 0.5, a number, is taken as a phone'
+shows 'lexicon.txt:3: IY/IY, with a slash, is taken as a phone'
+shows 'lexicon: 3 words, 9 phones'
+[ "$(sed -n 's/^twice.*: \(.*\) is not in the lexicon \(.*\)/\1 \2/p' out)" = \
+    $'three (2 times, first here); it has THREE\n"one" (once); it has one\nOne (once); it has one\nfour (once)' ] ||
+    wrong "unknown words: $out"
+run 3 twice --lexicon twice/a.wav
+contains "$err" 'twice/a.wav: not a lexicon: this is not text' "a sound as lexicon"
+printf 'one W AH N\n\xe9t\xe9 E T E\n' >latin.txt
+run 3 twice --lexicon latin.txt
+contains "$err" 'latin.txt:2: not valid UTF-8 (byte e9)' "a lexicon in Latin-1"
+
 finish
