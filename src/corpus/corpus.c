@@ -148,6 +148,17 @@ int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *
     return code < 0 ? code : 1;
 }
 
+int trl__sound_add(trl_corpus *corpus, const trl__sound *sound, size_t *number, trl_error *err)
+{
+    trl_utterance u = {.id = sound->name,
+                       .speaker = sound->speaker,
+                       .path = sound->path,
+                       .channel = -1,
+                       .end = -1,
+                       .source = sound->path};
+    return trl__corpus_add(corpus, &u, number, err);
+}
+
 /* Copies text with single blanks between its words. */
 static char *single_blanks(trl__arena *arena, const char *text, size_t length)
 {

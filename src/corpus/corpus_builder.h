@@ -39,6 +39,15 @@ int trl__corpus_create(const char *path, trl_corpus_format format, int need_text
  */
 int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *number, trl_error *err);
 
+/* A sound file of a folder. */
+typedef struct trl__sound {
+    const char *name, *speaker, *path;
+    int in_sub_folder; /* of the corpus folder, which names the speaker */
+} trl__sound;
+
+/* The whole sound as an utterance; otherwise like trl__corpus_add. */
+int trl__sound_add(trl_corpus *corpus, const trl__sound *sound, size_t *number, trl_error *err);
+
 /* Sets the transcript, its blanks made single. Empty or not UTF-8 is a finding. text = NULL: there is
  * one, but it can't be used; the caller says why. Returns 0 or TRL_ENOMEM. */
 int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, size_t length, const char *source,

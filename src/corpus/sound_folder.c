@@ -10,6 +10,7 @@
 #include "corpus/corpus_builder.h"
 #include "corpus/textgrid.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -226,56 +227,12 @@ static const char *speaker_of(folder_reader *r, const entry *e)
     return folder ? trl__base_name(folder) : NULL;
 }
 
-typedef struct sound {
-    const char *name, *speaker, *path;
-    int in_sub_folder;
-} sound;
-
-static int add_whole(folder_reader *r, const sound *s, size_t *number, trl_error *err)
-{
-    trl_utterance u = {
-        .id = s->name, .speaker = s->speaker, .path = s->path, .channel = -1, .end = -1, .source = s->path};
-    return trl__corpus_add(r->corpus, &u, number, err);
-}
-
-static int add_interval(folder_reader *r, const sound *s, const trl__textgrid *grid, const trl__tier *tier,
-                        const trl__interval *interval, const char *path, trl_error *err)
-{
-    trl_findings *findings = r->corpus->findings;
-    if (interval->text[strspn(interval->text, " \t\r\n\v\f")] == '\0')
-        return 0;
-    if (interval->end < 0 || !trl__part_is_valid(interval->start, interval->end))
-        return trl_findings_add(findings, TRL_FINDING_SEGMENT, path, interval->line, NULL, err,
-                                "tier %s: from %g s to %g s is no part of a sound", tier->name, interval->start,
-                                interval->end);
-    char part[TRL__PART_SIZE];
-    trl__part_suffix(part, interval->start, interval->end);
-    size_t size = strlen(s->name) + strlen(tier->name) + sizeof part + 1, number;
-    char *id = trl__arena_alloc(&r->arena, size);
-    if (!id)
-        return trl__fail_memory(err);
-    snprintf(id, size, "%s-%s%s", s->name, tier->name, part);
-    trl_utterance u = {.id = id,
-                       .speaker = (grid->count == 1 && s->in_sub_folder) || !*tier->name ? s->speaker : tier->name,
-                       .path = s->path,
-                       .channel = -1,
-                       .start = interval->start,
-                       .end = interval->end,
-                       .source = path,
-                       .line = interval->line};
-    int code = trl__corpus_add(r->corpus, &u, &number, err);
-    if (code == 0)
-        code =
-            trl__corpus_set_text(r->corpus, number, interval->text, strlen(interval->text), path, interval->line, err);
-    return code < 0 ? code : 0;
-}
-
 /* A sound whose transcript can't be used: one utterance with the finding; bad where transcripts are needed. */
-static int add_without_text(folder_reader *r, const sound *s, trl_finding_kind kind, const char *path, int64_t line,
-                            const char *message, trl_error *err)
+static int add_without_text(folder_reader *r, const trl__sound *s, trl_finding_kind kind, const char *path,
+                            int64_t line, const char *message, trl_error *err)
 {
     size_t number;
-    int code = add_whole(r, s, &number, err);
+    int code = trl__sound_add(r->corpus, s, &number, err);
     if (code == 0)
         code = trl__corpus_set_text(r->corpus, number, NULL, 0, path, line, err);
     if (code == 0)
@@ -284,7 +241,7 @@ static int add_without_text(folder_reader *r, const sound *s, trl_finding_kind k
     return code;
 }
 
-static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl__text *text, trl_error *err)
+static int read_textgrid(folder_reader *r, const trl__sound *s, const char *path, trl__text *text, trl_error *err)
 {
     trl__textgrid grid;
     trl_error problem = {0, ""};
@@ -296,18 +253,27 @@ static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl
         return add_without_text(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line,
                                 problem.text, err);
     size_t before = r->corpus->count, findings_before = trl_findings_count(r->corpus->findings);
-    for (size_t t = 0; code == 0 && t < grid.count; t++)
-        for (size_t i = 0; code == 0 && i < grid.tiers[t].count; i++)
-            code = add_interval(r, s, &grid, &grid.tiers[t], &grid.tiers[t].intervals[i], path, err);
+    code = trl__textgrid_add(r->corpus, s, &grid, path, err);
     trl__textgrid_free(&grid);
     if (code == 0 && r->corpus->count == before && trl_findings_count(r->corpus->findings) == findings_before)
         code = r->corpus->need_text
                    ? add_without_text(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
-                   : add_whole(r, s, &before, err);
+                   : trl__sound_add(r->corpus, s, &before, err);
     return code;
 }
 
-static int read_transcript(folder_reader *r, const sound *s, const entry *transcript, trl_error *err)
+/* More than one line: then findings about its words name the file only. */
+static int spans_lines(const char *text, size_t length)
+{
+    const char *end = memchr(text, '\n', length);
+    size_t first = end ? (size_t)(end - text) + 1 : length;
+    for (size_t i = first; i < length; i++)
+        if (!isspace((unsigned char)text[i]))
+            return 1;
+    return 0;
+}
+
+static int read_transcript(folder_reader *r, const trl__sound *s, const entry *transcript, trl_error *err)
 {
     const char *path = trl__join_path(&r->arena, r->root, transcript->below);
     if (!path)
@@ -327,11 +293,13 @@ static int read_transcript(folder_reader *r, const sound *s, const entry *transc
     if (transcript->kind == FILE_TEXTGRID) {
         code = read_textgrid(r, s, path, &text, err);
     } else {
-        size_t number;
-        code = add_whole(r, s, &number, err);
+        const char *words = text.bytes + text.position;
+        size_t number, length = text.size - text.position;
+        code = trl__sound_add(r->corpus, s, &number, err);
         if (code == 0)
-            code = trl__corpus_set_text(r->corpus, number, text.bytes + text.position, text.size - text.position, path,
-                                        1, err);
+            code = trl__corpus_set_text(r->corpus, number, words, length, path, 1, err);
+        if (code == 0 && spans_lines(words, length))
+            r->corpus->utterances[number].text_line = 0;
     }
     trl__text_free(&text);
     return code < 0 ? code : 0;
@@ -345,14 +313,14 @@ static int read_group(folder_reader *r, const entry *group, size_t count, trl_er
         sounds++;
     int code = 0;
     for (size_t i = 0; code == 0 && i < sounds; i++) {
-        sound s = {name_of(r, &group[i]), speaker_of(r, &group[i]), trl__join_path(&r->arena, r->root, group[i].below),
-                   strchr(group[i].below, '/') != NULL};
+        trl__sound s = {name_of(r, &group[i]), speaker_of(r, &group[i]),
+                        trl__join_path(&r->arena, r->root, group[i].below), strchr(group[i].below, '/') != NULL};
         if (!s.name || !s.speaker || !s.path)
             return trl__fail_memory(err);
         if (i == 0 && sounds < count)
             code = read_transcript(r, &s, &group[sounds], err);
         else
-            code = add_whole(r, &s, &number, err);
+            code = trl__sound_add(r->corpus, &s, &number, err);
         code = code < 0 ? code : 0;
     }
     for (size_t i = sounds ? sounds + 1 : 0; code == 0 && i < count; i++) {

@@ -53,4 +53,66 @@ printf 'one W AH N\n\xe9t\xe9 E T E\n' >latin.txt
 run 3 twice --lexicon latin.txt
 contains "$err" 'latin.txt:2: not valid UTF-8 (byte e9)' "a lexicon in Latin-1"
 
+# ---- TextGrids: alignments of Montreal Forced Aligner, intervals that overlap ----
+mkdir -p grids/anna
+for name in one two three four; do tone grids/anna/$name.wav 2; done
+cat >grids/anna/one.TextGrid <<'END'
+"ooTextFile" "TextGrid" 0 2 <exists> 2
+"IntervalTier" "Words" 0 2 4
+0 0.2 ""
+0.2 0.4 "good"
+0.4 0.6 "morning"
+0.6 2 ""
+"IntervalTier" "Phones" 0 2 3
+0 0.2 ""
+0.2 0.6 "g"
+0.6 2 "sil"
+END
+cat >grids/anna/two.TextGrid <<'END'
+"ooTextFile" "TextGrid" 0 2 <exists> 5
+"IntervalTier" "bert - words" 0 2 2
+0.1 0.5 "yes"
+0.6 0.9 "indeed"
+"IntervalTier" "bert - phones" 0 2 1
+0.1 0.5 "y"
+"IntervalTier" "carl - words" 0 2 1
+1 1.5 "no"
+"IntervalTier" "carl - phones" 0 2 1
+1 1.5 "n"
+"IntervalTier" "dora" 0 2 1
+1.5 1.9 "quiet please"
+END
+cat >grids/anna/three.TextGrid <<'END'
+"ooTextFile" "TextGrid" 0 2 <exists> 2
+"IntervalTier" "words" 0 2 1
+0 1 ""
+"IntervalTier" "phones" 0 2 1
+0 1 "x"
+END
+cat >grids/anna/four.TextGrid <<'END'
+"ooTextFile" "TextGrid" 0 2 <exists> 1
+"IntervalTier" "words" 0 2 3
+0 1 "this is a"
+0.5 1.5 "speaker"
+1.5 2 "called words"
+END
+run 1 grids
+shows "grids/anna/one.TextGrid: tier 'Words' stands beside one of phones, so these are no speakers: the words are taken \
+as one transcript, the phones are passed over"
+contains "$out" "grids/anna/two.TextGrid: tier 'bert - words' stands" "two alignments in one file"
+shows 'grids/anna/three.TextGrid: three: no interval has text'
+shows 'grids/anna/four.TextGrid:4: four-words-00000500-00001500: tier words: starts at 0.5 s, but an interval before it ends at 1 s'
+shows '8 utterances (2 unusable) of 4 speakers in 4 recordings, 5.20 s of usable sound at 16000 Hz'
+shows '13 words, 13 distinct'
+shows '4 findings: 2 errors, 2 warnings'
+
+# ---- A transcript of several lines ----
+mkdir lines
+tone lines/a.wav 2
+printf 'one\ntwo four\n' >lines/a.lab
+tone lines/b.wav
+printf 'four\n' >lines/b.lab
+run 1 lines --lexicon lexicon.txt
+shows 'lines/a.lab: a: four is not in the lexicon (2 times, first here)'
+
 finish
