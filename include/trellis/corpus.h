@@ -15,14 +15,17 @@
  *             id is the file's base name; where several files share it, their path below the corpus folder
  *             (anna/001.wav: anna-001). In a TextGrid every interval tier is a speaker and every interval with text
  *             an utterance NAME-TIER-START-END (ms, eight digits); a single tier in a sub-folder belongs to that
- *             folder's speaker. Names that start with a dot are passed over.
+ *             folder's speaker. Tiers `words` and `phones` (or `SPEAKER - words` and `SPEAKER - phones`) are an
+ *             alignment: the words are one transcript, of the whole sound when there is one such pair. Names that
+ *             start with a dot are passed over.
  *   manifest  a .tsv file whose first line names its columns: path (or audio, file, wav), and optionally id, text
  *             (or transcript, sentence), speaker (or client_id), start, end (seconds), channel. Paths are relative
  *             to the manifest's folder, or to `clips` in it. Without an id column the id is the path without its
  *             extension, slashes as dashes, then -START-END (ms) for a part of a file. Without a speaker the id is
  *             the speaker.
  *   sound     a single sound file ("-": standard input): one utterance, or what the transcript beside it says.
- * Blanks in ids and speakers become underscores.
+ * Blanks in ids and speakers become underscores. Of several lines or files with one id the first counts; the others are
+ * left out, each with a finding.
  *
  * Indices: utterances and speakers count from 0. Utterances are sorted by id (bytes), so that the order of a corpus
  * does not depend on the file system; speakers are numbered in order of first appearance.

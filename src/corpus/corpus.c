@@ -224,7 +224,8 @@ static int report_missing_text(trl_corpus *corpus, trl_error *err)
         for (size_t i = 0; i < corpus->count; i++)
             corpus->utterances[i].bad = 1;
         return trl_findings_add(corpus->findings, TRL_FINDING_NO_TRANSCRIPT, corpus->path, 0, NULL, err,
-                                "none of the %zu utterances has a transcript", missing);
+                                "none of the %zu utterances has a transcript%s", missing,
+                                corpus->hint ? corpus->hint : "");
     }
     int code = 0;
     for (size_t i = 0; code == 0 && i < corpus->count; i++)

@@ -23,6 +23,7 @@ struct trl_corpus {
     trl_corpus_format format;
     int need_text;
     trl_findings *findings; /* the caller's; only while reading */
+    const char *hint;       /* "; did you mean …?" where a folder holds corpora but is none; or NULL */
     trl_utterance *utterances;
     size_t count, capacity;
     trl__map index;     /* id -> number */
@@ -90,6 +91,7 @@ int trl__kaldi_parse(trl_corpus *corpus, trl__kaldi_files *files, trl_error *err
 int trl__sound_folder_read(trl_corpus *corpus, trl_error *err);
 int trl__sound_file_read(trl_corpus *corpus, trl_error *err);
 int trl__manifest_read(trl_corpus *corpus, trl_error *err);
+int trl__is_manifest(const char *path); /* by its extension and first line */
 int trl__manifest_parse(trl_corpus *corpus, trl__text *text, trl_error *err);
 
 /* lexicon.c: the same from memory; `text` is written into. */

@@ -55,7 +55,8 @@ static size_t rank(const char *name, enum column column)
     return 0;
 }
 
-static int read_columns(manifest *m, char *line, trl_error *err)
+/* Finds the columns; 0: there is none for the sound. */
+static int find_columns(manifest *m, char *line)
 {
     size_t best[COLUMNS] = {0};
     char *cursor = line;
@@ -69,7 +70,12 @@ static int read_columns(manifest *m, char *line, trl_error *err)
             }
         }
     }
-    if (m->place[COLUMN_PATH])
+    return m->place[COLUMN_PATH] != 0;
+}
+
+static int read_columns(manifest *m, char *line, trl_error *err)
+{
+    if (find_columns(m, line))
         return 0;
     return trl__fail_line(err, TRL_EFORMAT, m->corpus->path, 1,
                           "the first line must name the columns, separated by tabs, one of them path, audio, file or "
@@ -240,6 +246,20 @@ int trl__manifest_parse(trl_corpus *corpus, trl__text *text, trl_error *err)
     }
     trl__arena_free(&folder);
     return code;
+}
+
+int trl__is_manifest(const char *path)
+{
+    char line[4096];
+    if (strcasecmp(trl__extension(path), ".tsv") != 0)
+        return 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    manifest m = {0};
+    int found = fgets(line, sizeof line, file) && (line[strcspn(line, "\r\n")] = '\0', find_columns(&m, line));
+    fclose(file);
+    return found;
 }
 
 int trl__manifest_read(trl_corpus *corpus, trl_error *err)

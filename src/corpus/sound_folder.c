@@ -20,6 +20,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#define HINTS 3 /* corpora that are named where the folder itself is none */
+
 /* In the order of preference when a sound has several transcripts. */
 enum file_kind { FILE_SOUND, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
 
@@ -40,6 +42,7 @@ typedef struct folder_reader {
     const char *speaker; /* of files directly in it */
     const char *only;    /* the one sound's name: only its transcripts are read besides; or NULL */
     list files, folders, links;
+    list corpora;         /* what below this folder looks like a corpus by its name */
     trl__strings visited; /* device and inode of folders */
     trl__strings names;   /* base names of sounds … */
     size_t *name_uses;    /* … and how many have each */
@@ -100,6 +103,17 @@ static enum file_kind kind_in(const folder_reader *r, const char *name)
     return same_stem && kind_of(name) != FILE_SOUND ? kind_of(name) : FILE_OTHER;
 }
 
+/* A wav.scp makes its folder a corpus, a .tsv file may be one: worth a hint when this folder is none. */
+static int note_corpus(folder_reader *r, const char *name, const char *below, trl_error *err)
+{
+    const char *slash = strrchr(below, '/');
+    int is_kaldi = slash && strcmp(name, "wav.scp") == 0;
+    if (r->only || (!is_kaldi && strcasecmp(trl__extension(name), ".tsv") != 0))
+        return 0;
+    const char *corpus = is_kaldi ? trl__arena_copy(&r->arena, below, (size_t)(slash - below)) : below;
+    return corpus ? append(&r->corpora, corpus, FILE_OTHER, err) : trl__fail_memory(err);
+}
+
 /* Puts one entry of a folder into the list where it belongs. */
 static int list_entry(folder_reader *r, int folder, const char *name, const char *below, trl_error *err)
 {
@@ -110,8 +124,10 @@ static int list_entry(folder_reader *r, int folder, const char *name, const char
         return 0;
     if (there && S_ISDIR(status.st_mode))
         return r->only ? 0 : append(S_ISLNK(link.st_mode) ? &r->links : &r->folders, below, FILE_OTHER, err);
-    if (kind == FILE_OTHER || (there && !S_ISREG(status.st_mode)))
+    if (there && !S_ISREG(status.st_mode))
         return 0;
+    if (kind == FILE_OTHER)
+        return note_corpus(r, name, below, err);
     int valid = trl__utf8_check(below, strlen(below)) == strlen(below);
     if (there && valid)
         return append(&r->files, below, kind, err);
@@ -336,11 +352,51 @@ static int read_group(folder_reader *r, const entry *group, size_t count, trl_er
     return code;
 }
 
+/* Sets the corpus's hint, which stays NULL where nothing is to be said. */
+static int make_hint(folder_reader *r, trl_error *err)
+{
+    const char *found[HINTS];
+    size_t count = 0, size = sizeof "; did you mean ?";
+    if (r->corpora.count > 1)
+        qsort(r->corpora.items, r->corpora.count, sizeof *r->corpora.items, by_stem);
+    for (size_t i = 0; i < r->corpora.count && count < HINTS; i++) {
+        const char *path = trl__join_path(&r->arena, r->root, r->corpora.items[i].below);
+        if (!path)
+            return trl__fail_memory(err);
+        if (!trl__is_folder(path) && !trl__is_manifest(path))
+            continue;
+        found[count++] = path;
+        size += strlen(path) + sizeof " or ";
+    }
+    char *hint = count > 0 ? trl__arena_alloc(&r->corpus->arena, size) : NULL;
+    if (count > 0 && !hint)
+        return trl__fail_memory(err);
+    for (size_t i = 0, used = 0; i < count; i++)
+        used += (size_t)snprintf(hint + used, size - used, "%s%s%s",
+                                 i == 0          ? "; did you mean "
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 found[i], i + 1 < count ? "" : "?");
+    r->corpus->hint = hint;
+    return 0;
+}
+
+static int has_any_text(const trl_corpus *corpus)
+{
+    for (size_t i = 0; i < corpus->count; i++)
+        if (corpus->utterances[i].text_source)
+            return 1;
+    return 0;
+}
+
 static int read_groups(folder_reader *r, trl_error *err)
 {
     int code = count_names(r, err);
     if (code == 0 && r->names.count == 0)
-        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder", r->corpus->path);
+        code = make_hint(r, err);
+    if (code == 0 && r->names.count == 0)
+        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder%s", r->corpus->path,
+                         r->corpus->hint ? r->corpus->hint : "");
     for (size_t i = 0; code == 0 && i < r->files.count;) {
         const entry *first = &r->files.items[i];
         size_t count = 1;
@@ -350,7 +406,7 @@ static int read_groups(folder_reader *r, trl_error *err)
         code = read_group(r, first, count, err);
         i += count;
     }
-    return code;
+    return code == 0 && !has_any_text(r->corpus) ? make_hint(r, err) : code;
 }
 
 /* The folder's own name, also of "." and of links. */
@@ -373,6 +429,7 @@ static int read_below(folder_reader *r, trl_error *err)
     trl__free(r->files.items);
     trl__free(r->folders.items);
     trl__free(r->links.items);
+    trl__free(r->corpora.items);
     trl__free(r->name_uses);
     trl__strings_free(&r->visited);
     trl__strings_free(&r->names);

@@ -115,4 +115,22 @@ printf 'four\n' >lines/b.lab
 run 1 lines --lexicon lexicon.txt
 shows 'lines/a.lab: a: four is not in the lexicon (2 times, first here)'
 
+# ---- The folder above the corpora ----
+mkdir -p above/wav above/train above/test above/cv/more
+tone above/wav/a.wav
+tone above/wav/b.wav
+printf 'a wav/a.wav\n' | tee above/train/wav.scp >above/test/wav.scp
+run 1 above
+shows 'above: none of the 2 utterances has a transcript; did you mean above/test or above/train?'
+run 0 above --text-optional
+rm above/wav/*.wav
+printf 'sentence\tpath\r\nyes\ta.wav\n' >above/cv/validated.tsv
+printf 'path of nothing\tduration\n' >above/cv/times.tsv
+run 3 above/cv
+contains "$err" 'in this folder; did you mean above/cv/validated.tsv?' "a manifest in the folder"
+run 3 above
+contains "$err" 'did you mean above/cv/validated.tsv, above/test or above/train?' "three corpora"
+run 3 above/cv/more
+[ "${err#*did you mean}" = "$err" ] || wrong "a hint where there is nothing: $err"
+
 finish
