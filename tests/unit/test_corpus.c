@@ -518,6 +518,15 @@ static void make_mixed_corpora(void)
     put("speech/c.lab", "far too many words for this little sound");
     put("speech/d.lab", "alone");
     assert_int_equal(symlink("..", sound_path("speech/s/up")), 0);
+    sound("speech/e.wav", 32000);
+    put("speech/e.TextGrid",
+        "\"ooTextFile\" \"TextGrid\" 0 2 <exists> 2 \"IntervalTier\" \"x - words\" 0 2 2 0 1 \"one\" "
+        "1 2 \"two\" \"IntervalTier\" \"x - phones\" 0 2 1 0 1 \"w\"");
+    folder("above");
+    folder("above/k");
+    sound("above/k/a.wav", 32000);
+    put("above/k/wav.scp", "a a.wav\n");
+    put("lexicon.txt", "ONE w\ntwo t\n");
     put("m.tsv", "path\ttext\nset/a.wav\tone\ngone.wav\ttwo\nset/a.wav\n");
 }
 
@@ -525,9 +534,11 @@ static void make_mixed_corpora(void)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const char *const names[] = {"set", "speech", "m.tsv", "speech/c.wav"};
+    static const char *const names[] = {"set", "speech", "m.tsv", "speech/c.wav", "above"};
     make_mixed_corpora();
-    for (size_t i = 0; i < 4; i++) {
+    trl_lexicon *lexicon;
+    assert_int_equal(trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int code = TRL_ENOMEM, n;
         for (n = 1; code == TRL_ENOMEM; n++) {
             trl_findings *list;
@@ -536,7 +547,7 @@ static void test_out_of_memory(void **state)
             trl__memory_fail_after(n);
             code = trl_corpus_read(sound_path(names[i]), NULL, list, &corpus, &err);
             if (code == 0)
-                code = trl_corpus_check(corpus, NULL, NULL, NULL, &summary, list, &err);
+                code = trl_corpus_check(corpus, lexicon, NULL, NULL, &summary, list, &err);
             trl__memory_fail_after(0);
             if (code < 0)
                 assert_int_equal(err.code, code);
@@ -548,6 +559,7 @@ static void test_out_of_memory(void **state)
             fail_msg("%s: %s", names[i], err.text);
         assert_true(n > 20);
     }
+    trl_lexicon_destroy(lexicon);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
