@@ -50,12 +50,17 @@ static trl_check_options check_options(const struct values *v)
 
 /* ---- For people ---- */
 
+/* By kind, then by place; words, which have a count, by that. */
 static int by_place(const void *a, const void *b)
 {
     const trl_finding *x = a, *y = b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    int order = strcmp(x->file, y->file);
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    int order = x->word && y->word ? strcmp(x->word, y->word) : 0;
+    if (order == 0)
+        order = strcmp(x->file, y->file);
     if (order == 0)
         order = (x->line > y->line) - (x->line < y->line);
     if (order == 0)
@@ -63,7 +68,7 @@ static int by_place(const void *a, const void *b)
     return order ? order : strcmp(x->message, y->message);
 }
 
-/* All findings, those of a kind together, sorted by place; the caller frees. */
+/* All findings, those of a kind together; the caller frees. */
 static trl_finding *sorted(const trl_findings *findings)
 {
     size_t count = trl_findings_count(findings);
@@ -107,6 +112,10 @@ static void print_summary(const report *r, size_t errors)
     else if (r->lexicon)
         printf("; %zu not in the lexicon, %zu time%s in all", s->distinct_unknown_words, s->unknown_words,
                plural(s->unknown_words));
+    if (r->lexicon) {
+        size_t words = trl_lexicon_words(r->lexicon), phones = trl_lexicon_phones(r->lexicon);
+        printf("\nlexicon: %zu word%s, %zu phone%s", words, plural(words), phones, plural(phones));
+    }
     size_t count = trl_findings_count(r->findings);
     if (count == 0)
         printf("\nno findings\n");
@@ -135,13 +144,16 @@ static int print_report(const report *r, int all)
 
 /* ---- For machines ---- */
 
-static json_t *summary_json(const trl_check_summary *s, int with_lexicon)
+static json_t *summary_json(const report *r)
 {
+    const trl_check_summary *s = &r->summary;
     json_t *json = json_pack("{s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f}", "utterances", (json_int_t)s->utterances,
                              "bad_utterances", (json_int_t)s->bad_utterances, "speakers", (json_int_t)s->speakers,
                              "recordings", (json_int_t)s->recordings, "seconds", s->seconds, "words",
                              (json_int_t)s->words, "distinct_words", (json_int_t)s->distinct_words, "rate", s->rate);
-    if (json && with_lexicon) {
+    if (json && r->lexicon) {
+        json_object_set_new(json, "lexicon_words", json_integer((json_int_t)trl_lexicon_words(r->lexicon)));
+        json_object_set_new(json, "lexicon_phones", json_integer((json_int_t)trl_lexicon_phones(r->lexicon)));
         json_object_set_new(json, "unknown_words", json_integer((json_int_t)s->unknown_words));
         json_object_set_new(json, "distinct_unknown_words", json_integer((json_int_t)s->distinct_unknown_words));
     }
@@ -157,6 +169,10 @@ static json_t *findings_json(const trl_findings *findings)
             json_pack("{s:s,s:s,s:s,s:I,s:s?,s:s,s:s}", "kind", trl_finding_name(f->kind), "severity",
                       trl_finding_is_fatal(f->kind) ? "error" : "warning", "file", f->file, "line", (json_int_t)f->line,
                       "utterance", f->utterance, "message", f->message, "advice", trl_finding_advice(f->kind));
+        if (item && f->word) {
+            json_object_set_new(item, "word", json_string(f->word));
+            json_object_set_new(item, "count", json_integer((json_int_t)f->count));
+        }
         if (!item || json_array_append_new(list, item) != 0) {
             json_decref(list);
             return NULL;
@@ -182,8 +198,8 @@ static int write_json(report *r)
     trl_error err = {TRL_ENOMEM, "out of memory"};
     json_t *corpus = json_string(r->corpus_path); /* NULL: not UTF-8 */
     json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", corpus ? corpus : json_null(), "format",
-                             trl_corpus_format_name(r->corpus), "summary",
-                             summary_json(&r->summary, r->lexicon != NULL), "findings", findings_json(r->findings));
+                             trl_corpus_format_name(r->corpus), "summary", summary_json(r), "findings",
+                             findings_json(r->findings));
     json_sink sink = {r->json, &err};
     int failed =
         !json || json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink) != 0;
@@ -280,22 +296,27 @@ const cli_command cmd_corpus_check = {
         "line and what to do: sound that is missing, unreadable, empty, silent, clipped, stereo or at another rate "
         "than "
         "the rest; transcripts without sound and sound without transcripts; ids used twice; parts outside their sound; "
-        "transcripts too long for their sound; text that is not UTF-8; and with a lexicon, words that are not in "
-        "it.\n\n"
+        "sound too short for one frame of 25 ms; transcripts too long for their sound; text that is not UTF-8; and "
+        "with a lexicon, words that are not in it, the most frequent first, and phones that look wrong.\n\n"
         "CORPUS is one of\n\n"
         "  a folder with wav.scp, text, utt2spk, segments (Kaldi). Paths are looked for in\n"
         "    the folder, its parent and the working directory. Shell pipes are refused.\n"
         "  a folder of sound files with .lab, .txt or .TextGrid beside them, one\n"
-        "    sub-folder per speaker; a TextGrid's tiers are speakers\n"
+        "    sub-folder per speaker; a TextGrid's tiers are speakers, except words and phones\n"
+        "    of an alignment: these words are one transcript\n"
         "  a .tsv manifest; its first line names the columns: path (audio, file, wav),\n"
         "    id, text (transcript, sentence), speaker (client_id), start, end, channel\n"
         "  a sound file\n\n"
-        "Findings are grouped by kind, each as file:line: utterance: what is wrong. Errors make an utterance unusable, "
-        "warnings don't.\n\n"
+        "Utterances are sorted by id. In a folder of sound files the id is the file's base name, or where several "
+        "files share it, the path below the folder with dashes (anna/001.wav: anna-001); a TextGrid's interval adds "
+        "-TIER-START-END in ms. Of several lines or files with one id the first counts, the others are left out.\n\n"
+        "Findings are grouped by kind, each as file:line: utterance: what is wrong. Errors say that an utterance, line "
+        "or file can't be used, warnings that it can.\n\n"
         "The JSON object has the keys corpus, format, summary (utterances, bad_utterances, speakers, recordings, "
-        "seconds, words, distinct_words, rate, and with a lexicon unknown_words, distinct_unknown_words) and findings: "
+        "seconds, words, distinct_words, rate, and with a lexicon lexicon_words, lexicon_phones, unknown_words, "
+        "distinct_unknown_words) and findings: "
         "a list of objects with kind, severity (error, warning), file, line (0: the whole file), utterance (or null), "
-        "message, advice.",
+        "message, advice, and for an unknown word also word and count.",
     .options = options,
     .examples = "trellis corpus check data/train --lexicon lexicon.txt\n"
                 "trellis corpus check recordings --rate 16000 --all\n"

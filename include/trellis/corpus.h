@@ -15,14 +15,17 @@
  *             id is the file's base name; where several files share it, their path below the corpus folder
  *             (anna/001.wav: anna-001). In a TextGrid every interval tier is a speaker and every interval with text
  *             an utterance NAME-TIER-START-END (ms, eight digits); a single tier in a sub-folder belongs to that
- *             folder's speaker. Names that start with a dot are passed over.
+ *             folder's speaker. Tiers `words` and `phones` (or `SPEAKER - words` and `SPEAKER - phones`) are an
+ *             alignment: the words are one transcript, of the whole sound when there is one such pair. Names that
+ *             start with a dot are passed over.
  *   manifest  a .tsv file whose first line names its columns: path (or audio, file, wav), and optionally id, text
  *             (or transcript, sentence), speaker (or client_id), start, end (seconds), channel. Paths are relative
  *             to the manifest's folder, or to `clips` in it. Without an id column the id is the path without its
  *             extension, slashes as dashes, then -START-END (ms) for a part of a file. Without a speaker the id is
  *             the speaker.
  *   sound     a single sound file ("-": standard input): one utterance, or what the transcript beside it says.
- * Blanks in ids and speakers become underscores.
+ * Blanks in ids and speakers become underscores. Of several lines or files with one id the first counts; the others are
+ * left out, each with a finding.
  *
  * Indices: utterances and speakers count from 0. Utterances are sorted by id (bytes), so that the order of a corpus
  * does not depend on the file system; speakers are numbered in order of first appearance.
@@ -92,6 +95,7 @@ typedef struct trl_check_options {
     double clipped_share;         /* findings from this share of samples at full scale on; default 0.001 */
     double seconds_per_phone;     /* a phone takes at least this long; default 0.03: three frames */
     double characters_per_second; /* without a lexicon: more than this is too long; default 40 */
+    double frame_seconds;         /* sound must be at least this long; default 0.025: one frame of features */
     trl_progress *progress;       /* may be NULL */
 } trl_check_options;
 
@@ -107,7 +111,8 @@ typedef struct trl_check_summary {
 TRL_API trl_check_options trl_check_defaults(void);
 
 /* Reads every sound once, block by block, and adds findings in corpus order, the same for every number of threads; last
- * come the words that are not in the lexicon, one finding each, at the first place where it occurs. lexicon, options,
+ * come the words that are not in the lexicon, the most frequent first, one finding each, at the first place where it
+ * occurs. lexicon, options,
  * pool and summary may be NULL. Marks utterances bad. Returns 0, TRL_ENOMEM, TRL_EIO. */
 TRL_API int trl_corpus_check(trl_corpus *corpus, const trl_lexicon *lexicon, const trl_check_options *options,
                              trl_pool *pool, trl_check_summary *summary, trl_findings *findings, trl_error *err);

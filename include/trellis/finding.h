@@ -16,27 +16,34 @@
 
 TRL_BEGIN_DECLS
 
-/* X(constant, name in JSON, 1 when the utterance can't be used | 0 when it can, what to do about it) */
-#define TRL_FINDING_LIST(X)                                                                                           \
-    X(TRL_FINDING_SYNTAX, "syntax", 1, "correct this line")                                                           \
-    X(TRL_FINDING_PIPE, "pipe", 1,                                                                                    \
-      "run the command yourself and name the sound file it makes; commands in a corpus are never run")                \
-    X(TRL_FINDING_DUPLICATE, "duplicate-id", 1, "give every utterance an id of its own")                              \
-    X(TRL_FINDING_NO_SOUND, "no-sound", 1, "add the sound file or remove the transcript")                             \
-    X(TRL_FINDING_NO_TRANSCRIPT, "no-transcript", 1, "add a transcript or remove the sound file")                     \
-    X(TRL_FINDING_NO_SPEAKER, "no-speaker", 0, "add the utterance to utt2spk; until then it is its own speaker")      \
-    X(TRL_FINDING_UNREADABLE, "unreadable-sound", 1,                                                                  \
-      "replace the file; `file` or `sox --info` may tell what it really is")                                          \
-    X(TRL_FINDING_NO_ACCESS, "unreadable-file", 1, "check that the file or folder is whole and that you may read it") \
-    X(TRL_FINDING_EMPTY_SOUND, "empty-sound", 1, "replace or remove the recording")                                   \
-    X(TRL_FINDING_EMPTY_TRANSCRIPT, "empty-transcript", 1, "transcribe the recording or remove it")                   \
-    X(TRL_FINDING_SEGMENT, "bad-segment", 1, "correct the segment's start, end or channel")                           \
-    X(TRL_FINDING_RATE, "odd-rate", 0, "it will be resampled; below the model's rate, high frequencies are missing")  \
-    X(TRL_FINDING_STEREO, "stereo", 0, "choose a channel with --channel, or mix with --channel mix")                  \
-    X(TRL_FINDING_CLIPPING, "clipping", 0, "record again with less gain if you can")                                  \
-    X(TRL_FINDING_SILENT, "silent-sound", 0, "listen to it: every sample is (nearly) zero")                           \
-    X(TRL_FINDING_TOO_LONG, "transcript-too-long", 1, "check that this transcript belongs to this sound")             \
-    X(TRL_FINDING_UNKNOWN_WORD, "unknown-word", 0, "add the word to the lexicon or correct its spelling")             \
+/* X(constant, name in JSON, 1 when what it is about can't be used | 0 when it can, what to do about it) */
+#define TRL_FINDING_LIST(X)                                                                                            \
+    X(TRL_FINDING_SYNTAX, "syntax", 1, "correct this line")                                                            \
+    X(TRL_FINDING_PIPE, "pipe", 1,                                                                                     \
+      "run the command yourself and name the sound file it makes; commands in a corpus are never run")                 \
+    X(TRL_FINDING_DUPLICATE, "duplicate-id", 1, "give every utterance an id of its own")                               \
+    X(TRL_FINDING_NO_SOUND, "no-sound", 1, "add the sound file or remove the transcript")                              \
+    X(TRL_FINDING_NO_TRANSCRIPT, "no-transcript", 1, "add a transcript or remove the sound file")                      \
+    X(TRL_FINDING_UNUSED_TRANSCRIPT, "unused-transcript", 0,                                                           \
+      "nothing here needs it; correct it if you want the words")                                                       \
+    X(TRL_FINDING_NO_SPEAKER, "no-speaker", 0, "add the utterance to utt2spk; until then it is its own speaker")       \
+    X(TRL_FINDING_UNREADABLE, "unreadable-sound", 1,                                                                   \
+      "replace the file; `file` or `sox --info` may tell what it really is")                                           \
+    X(TRL_FINDING_NO_ACCESS, "unreadable-file", 1, "check that the file or folder is whole and that you may read it")  \
+    X(TRL_FINDING_EMPTY_SOUND, "empty-sound", 1, "replace or remove the recording")                                    \
+    X(TRL_FINDING_TOO_SHORT, "too-short-sound", 1, "remove the utterance, or correct its start and end")               \
+    X(TRL_FINDING_EMPTY_TRANSCRIPT, "empty-transcript", 1, "transcribe the recording or remove it")                    \
+    X(TRL_FINDING_SEGMENT, "bad-segment", 1, "correct the segment's start, end or channel")                            \
+    X(TRL_FINDING_RATE, "odd-rate", 0, "it will be resampled; below the model's rate, high frequencies are missing")   \
+    X(TRL_FINDING_STEREO, "stereo", 0, "choose a channel with --channel, or mix with --channel mix")                   \
+    X(TRL_FINDING_CLIPPING, "clipping", 0, "record again with less gain if you can")                                   \
+    X(TRL_FINDING_SILENT, "silent-sound", 0, "listen to it: every sample is (nearly) zero")                            \
+    X(TRL_FINDING_TOO_LONG, "transcript-too-long", 1, "check that this transcript belongs to this sound")              \
+    X(TRL_FINDING_UNKNOWN_WORD, "unknown-word", 0, "add the word to the lexicon or correct its spelling")              \
+    X(TRL_FINDING_ODD_PHONE, "odd-phone", 0,                                                                           \
+      "correct the lexicon if this is no phone: probabilities stand in every line or in none, and each pronunciation " \
+      "has a line of its own")                                                                                         \
+    X(TRL_FINDING_ALIGNMENT, "alignment", 0, "use the transcripts that the alignment was made from if you have them")  \
     X(TRL_FINDING_ENCODING, "encoding", 1, "save the file as UTF-8")
 
 typedef enum trl_finding_kind {
@@ -52,6 +59,8 @@ typedef struct trl_finding {
     int64_t line;          /* 1-based; 0: the whole file */
     const char *utterance; /* id (of a recording, in wav.scp beside segments), or NULL: no single utterance */
     const char *message;   /* what is wrong, one line, without file and line */
+    const char *word;      /* of an unknown word: the word; NULL otherwise */
+    size_t count;          /* and how often it occurs; 0 otherwise */
 } trl_finding;
 
 typedef struct trl_findings trl_findings;

@@ -126,8 +126,11 @@ static int check_options(const trl_audio *audio, const trl_audio_options *option
         return trl__fail(err, TRL_EUNSUPPORTED, "%s: can't convert from %g Hz to %g Hz: only %d Hz to %d Hz", name, own,
                          options->rate, TRL_RESAMPLE_LEAST, TRL_RESAMPLE_MOST);
     if (options->channel != TRL_CHANNEL_MIX && (options->channel < 0 || options->channel >= audio->format.channels))
-        return trl__fail(err, TRL_EINVAL, "%s: no channel %d: the file has %d, counted from 0", name, options->channel,
-                         audio->format.channels);
+        return trl__fail(
+            err, TRL_EINVAL,
+            "%s: no channel %d: the file has %d, counted from 0; choose another with --channel, or correct "
+            "it where the corpus names it",
+            name, options->channel, audio->format.channels);
     if (!(options->start >= 0) || isnan(options->end))
         return trl__fail(err, TRL_EINVAL, "%s: a part from %g s to %g s makes no sense", name, options->start,
                          options->end);

@@ -260,6 +260,43 @@ static int check_ogg(trl__sound_source *source, trl_error *err)
                           "copy it again, or keep what is left with: ffmpeg -i IN -c copy OUT");
 }
 
+/* The length of the MPEG audio frame that this header begins, in bytes; 0: it is none. */
+static size_t mpeg_frame_length(const uint8_t h[4])
+{
+    static const uint16_t bitrates[5][14] = {
+        /* kbit/s: MPEG-1 layers I, II, III; MPEG-2 layer I; MPEG-2 layers II and III */
+        {32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448},
+        {32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384},
+        {32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320},
+        {32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256},
+        {8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}};
+    static const unsigned rates[3] = {44100, 48000, 32000};
+    unsigned version = h[1] >> 3 & 3, layer = 4 - (h[1] >> 1 & 3), bitrate = h[2] >> 4, rate = h[2] >> 2 & 3;
+    if (h[0] != 0xFF || h[1] < 0xE0 || version == 1 || layer == 4 || bitrate == 0 || bitrate == 15 || rate == 3)
+        return 0;
+    unsigned row = version == 3 ? layer - 1 : layer == 1 ? 3 : 4, padding = h[2] >> 1 & 1;
+    unsigned bits = 1000u * bitrates[row][bitrate - 1], hertz = rates[rate] >> (version == 3   ? 0
+                                                                                : version == 2 ? 1
+                                                                                               : 2);
+    if (layer == 1)
+        return (12 * bits / hertz + padding) * 4;
+    return (layer == 3 && version != 3 ? 72 : 144) * bits / hertz + padding;
+}
+
+/* Samples without a header may begin like a frame of MP3, and libsndfile then takes them for it. A second frame of the
+ * same kind must follow the first. */
+static int check_mpeg(trl__sound_source *source, const uint8_t *head, size_t n, trl_error *err)
+{
+    uint8_t next[4];
+    size_t length = n < 4 ? 0 : mpeg_frame_length(head);
+    if (length > 0 && length >= source->size)
+        return 0;
+    if (length > 0 && trl__sound_source_get(source, length, next, 4) == 4 && mpeg_frame_length(next) > 0 &&
+        next[1] >> 1 == head[1] >> 1 && (next[2] & 0x0C) == (head[2] & 0x0C))
+        return 0;
+    return trl__sound_header_explain(source, err);
+}
+
 int trl__sound_header_check(trl__sound_source *source, trl_error *err)
 {
     uint8_t head[40];
@@ -277,6 +314,8 @@ int trl__sound_header_check(trl__sound_source *source, trl_error *err)
         return check_sphere(source, err);
     if (starts(head, n, 0, "OggS"))
         return check_ogg(source, err);
+    if (n >= 2 && head[0] == 0xFF && head[1] >= 0xE0)
+        return check_mpeg(source, head, n, err);
     return 0;
 }
 
@@ -301,7 +340,6 @@ static const struct {
     {"\x7f"
      "ELF",
      "a program"},
-    {"\xff\xfe", "text in UTF-16"},
     {"version https://git-lfs", "a Git LFS pointer; fetch the file itself: git lfs pull"},
     {"<!DOCTYPE", "an HTML page (a failed download?)"},
     {"<!doctype", "an HTML page (a failed download?)"},
@@ -346,10 +384,12 @@ int trl__sound_header_explain(trl__sound_source *source, trl_error *err)
                              "%s: %s with a damaged header or a kind of coding that can't be read; convert it: "
                              "ffmpeg -i IN OUT.wav",
                              source->name, sounds[i].what);
+    if (starts(head, n, 0, "\xff\xfe") && n > 3 && head[3] == 0)
+        return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is text in UTF-16", source->name);
     if (is_text(head, n))
         return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is text", source->name);
     return trl__fail(err, TRL_EFORMAT,
-                     "%s: not a sound file that can be read (it begins with bytes %02x %02x %02x %02x); sound without "
-                     "a header needs one: sox -t raw -r RATE -e signed -b 16 IN OUT.wav",
+                     "%s: not a sound file with a header (it begins with bytes %02x %02x %02x %02x); raw samples need "
+                     "one: sox -t raw -r RATE -e signed -b 16 -c 1 IN -t wav OUT",
                      source->name, head[0], n > 1 ? head[1] : 0, n > 2 ? head[2] : 0, n > 3 ? head[3] : 0);
 }

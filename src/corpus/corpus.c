@@ -141,11 +141,22 @@ int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *
     }
     const trl_utterance *first = &corpus->utterances[place];
     int code = first->line > 0 && strcmp(first->source, copy.source) == 0
-                   ? trl__corpus_report(corpus, *number, TRL_FINDING_DUPLICATE, copy.source, copy.line, err,
-                                        "line %lld has the same id; this one is left out", (long long)first->line)
-                   : trl__corpus_report(corpus, *number, TRL_FINDING_DUPLICATE, copy.source, copy.line, err,
-                                        "%s has the same id; this one is left out", first->source);
+                   ? trl_findings_add(corpus->findings, TRL_FINDING_DUPLICATE, copy.source, copy.line, id, err,
+                                      "line %lld has the same id; this one is left out", (long long)first->line)
+                   : trl_findings_add(corpus->findings, TRL_FINDING_DUPLICATE, copy.source, copy.line, id, err,
+                                      "%s has the same id; this one is left out", first->source);
     return code < 0 ? code : 1;
+}
+
+int trl__sound_add(trl_corpus *corpus, const trl__sound *sound, size_t *number, trl_error *err)
+{
+    trl_utterance u = {.id = sound->name,
+                       .speaker = sound->speaker,
+                       .path = sound->path,
+                       .channel = -1,
+                       .end = -1,
+                       .source = sound->path};
+    return trl__corpus_add(corpus, &u, number, err);
 }
 
 /* Copies text with single blanks between its words. */
@@ -165,6 +176,11 @@ static char *single_blanks(trl__arena *arena, const char *text, size_t length)
     return copy;
 }
 
+trl_finding_kind trl__text_finding(const trl_corpus *corpus, trl_finding_kind kind)
+{
+    return corpus->need_text ? kind : TRL_FINDING_UNUSED_TRANSCRIPT;
+}
+
 int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, size_t length, const char *source,
                          int64_t line, trl_error *err)
 {
@@ -179,7 +195,7 @@ int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, si
     if (valid < length) {
         for (size_t i = 0; i < valid; i++)
             line += text[i] == '\n';
-        return trl__corpus_report(corpus, number, TRL_FINDING_ENCODING, source, line, err,
+        return trl__corpus_report(corpus, number, trl__text_finding(corpus, TRL_FINDING_ENCODING), source, line, err,
                                   "the transcript is not valid UTF-8 (byte %02x)", (unsigned char)text[valid]);
     }
     char *copy = single_blanks(&corpus->arena, text, length);
@@ -208,7 +224,8 @@ static int report_missing_text(trl_corpus *corpus, trl_error *err)
         for (size_t i = 0; i < corpus->count; i++)
             corpus->utterances[i].bad = 1;
         return trl_findings_add(corpus->findings, TRL_FINDING_NO_TRANSCRIPT, corpus->path, 0, NULL, err,
-                                "none of the %zu utterances has a transcript", missing);
+                                "none of the %zu utterances has a transcript%s", missing,
+                                corpus->hint ? corpus->hint : "");
     }
     int code = 0;
     for (size_t i = 0; code == 0 && i < corpus->count; i++)
@@ -253,6 +270,12 @@ int trl__is_file(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+int trl__is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 int trl__is_pipe(const char *entry)

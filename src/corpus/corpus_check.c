@@ -3,8 +3,11 @@
  * number of threads. Sound is read in blocks: memory is flat in its length, and small per utterance. */
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
+#include "corpus/near_word.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <trellis/audio.h>
@@ -36,6 +39,11 @@ typedef struct word_count {
     size_t count, first_utterance;
 } word_count;
 
+typedef struct unknown {
+    const char *word;
+    size_t count, first_utterance;
+} unknown;
+
 typedef struct checker {
     trl_corpus *corpus;
     const trl_lexicon *lexicon;
@@ -52,7 +60,8 @@ typedef struct checker {
 
 trl_check_options trl_check_defaults(void)
 {
-    return (trl_check_options){.clipped_share = 0.001, .seconds_per_phone = 0.03, .characters_per_second = 40};
+    return (trl_check_options){
+        .clipped_share = 0.001, .seconds_per_phone = 0.03, .characters_per_second = 40, .frame_seconds = 0.025};
 }
 
 /* ---- Measuring: in parallel ---- */
@@ -146,20 +155,26 @@ static int measure_utterance(checker *c, recording *rec, size_t number, float *b
     return code;
 }
 
+/* What the file system says of the recording, before it is opened. */
+static int look_at_file(recording *rec, trl_error *err)
+{
+    struct stat status;
+    if (strcmp(rec->path, "-") == 0 || stat(rec->path, &status) != 0)
+        return 0;
+    rec->empty = S_ISREG(status.st_mode) && status.st_size == 0;
+    if (S_ISREG(status.st_mode))
+        return 0;
+    trl_error why; /* a pipe or device might never end */
+    int failure = S_ISDIR(status.st_mode) ? trl__fail(&why, TRL_ENOENT, "a folder, not a sound file")
+                                          : trl__fail(&why, TRL_EFORMAT, "not a regular file");
+    return keep_problem(rec->path, failure, &why, &rec->code, &rec->problem, err);
+}
+
 static int measure_recording(void *user, size_t index, int worker, trl_error *err)
 {
     checker *c = user;
     recording *rec = &c->recordings[index];
-    struct stat status;
-    if (strcmp(rec->path, "-") != 0 && stat(rec->path, &status) == 0) {
-        rec->empty = S_ISREG(status.st_mode) && status.st_size == 0;
-        if (!S_ISREG(status.st_mode)) { /* a pipe or device might never end */
-            trl_error why;
-            trl__fail(&why, TRL_EFORMAT, "not a regular file");
-            return keep_problem(rec->path, TRL_EFORMAT, &why, &rec->code, &rec->problem, err);
-        }
-    }
-    int code = 0;
+    int code = look_at_file(rec, err);
     for (size_t i = rec->first; code == 0 && i != NONE && !rec->empty && rec->code == 0; i = c->measures[i].next)
         code = measure_utterance(c, rec, i, c->blocks + (size_t)worker * BLOCK, err);
     size_t utterances = 0;
@@ -238,6 +253,14 @@ static int say_recording(checker *c, const recording *rec, trl_error *err)
     return code;
 }
 
+/* Too short for one frame of features, whose length is in whole samples. */
+static int is_too_short(const checker *c, size_t number)
+{
+    const measure *m = &c->measures[number];
+    double frame = floor(c->options.frame_seconds * c->recordings[m->recording].rate * (1 + 1e-9));
+    return (double)m->samples < frame;
+}
+
 static int say_samples(checker *c, size_t number, double seconds, trl_error *err)
 {
     const trl_utterance *u = &c->corpus->utterances[number];
@@ -249,6 +272,10 @@ static int say_samples(checker *c, size_t number, double seconds, trl_error *err
     if (m->samples == 0)
         return trl__corpus_report(c->corpus, number, TRL_FINDING_EMPTY_SOUND, u->source, u->line, err,
                                   "the part is shorter than one sample");
+    if (is_too_short(c, number))
+        return trl__corpus_report(c->corpus, number, TRL_FINDING_TOO_SHORT, u->source, u->line, err,
+                                  "%.4f s is too short for one frame of %g ms", seconds,
+                                  1000 * c->options.frame_seconds);
     double share = (double)m->clipped / (double)m->samples;
     if (m->clipped > 0 && share >= c->options.clipped_share)
         return trl__corpus_report(c->corpus, number, TRL_FINDING_CLIPPING, u->path, 0, err,
@@ -313,8 +340,9 @@ static int say_transcript(checker *c, size_t number, double seconds, trl_error *
     if (seconds < 0 || needed <= seconds)
         return 0;
     return trl__corpus_report(c->corpus, number, TRL_FINDING_TOO_LONG, u->text_source, u->text_line, err,
-                              "%zu %s in %.3f s of sound: they take %.3f s at least", units,
-                              c->lexicon ? "phones" : "characters", seconds, needed);
+                              "%zu %s%s in %.4f s of sound: %s %.4f s at least", units,
+                              c->lexicon ? "phone" : "character", units == 1 ? "" : "s", seconds,
+                              units == 1 ? "it takes" : "they take", needed);
 }
 
 static int say_utterances(checker *c, trl_error *err)
@@ -330,7 +358,7 @@ static int say_utterances(checker *c, trl_error *err)
         if (code == 0 && readable)
             code = say_samples(c, i, seconds, err);
         if (code == 0)
-            code = say_transcript(c, i, seconds > 0 && m->code == 0 ? seconds : -1, err);
+            code = say_transcript(c, i, seconds > 0 && m->code == 0 && !is_too_short(c, i) ? seconds : -1, err);
         if (c->corpus->utterances[i].bad)
             c->summary.bad_utterances++;
         else
@@ -339,23 +367,59 @@ static int say_utterances(checker *c, trl_error *err)
     return code;
 }
 
+static int most_frequent_first(const void *a, const void *b)
+{
+    const unknown *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return strcmp(x->word, y->word);
+}
+
+/* All distinct words that are not in the lexicon, most frequent first; NULL: out of memory. The caller frees. */
+static unknown *list_unknown(checker *c)
+{
+    unknown *list = trl__alloc(c->words.count, sizeof *list);
+    size_t used = 0;
+    for (size_t i = 0; list && i < c->words.count; i++) {
+        if (trl_lexicon_find(c->lexicon, c->words.texts[i]) >= 0)
+            continue;
+        list[used++] = (unknown){c->words.texts[i], c->counts[i].count, c->counts[i].first_utterance};
+        c->summary.unknown_words += c->counts[i].count;
+    }
+    c->summary.distinct_unknown_words = used;
+    if (used > 1)
+        qsort(list, used, sizeof *list, most_frequent_first);
+    return list;
+}
+
+static int say_unknown_word(checker *c, const unknown *w, trl__near_words *near, trl_error *err)
+{
+    const trl_utterance *u = &c->corpus->utterances[w->first_utterance];
+    const char *other;
+    char times[64] = "once";
+    if (w->count > 1)
+        snprintf(times, sizeof times, "%zu times, first here", w->count);
+    int code = trl__near_word(near, w->word, &other, err);
+    if (code == 0)
+        code = trl_findings_add(c->corpus->findings, TRL_FINDING_UNKNOWN_WORD, u->text_source, u->text_line, u->id, err,
+                                "%s is not in the lexicon (%s)%s%s", w->word, times, other ? "; it has " : "",
+                                other ? other : "");
+    return code < 0 ? code : trl__findings_set_word(c->corpus->findings, w->word, w->count, err);
+}
+
 static int say_unknown_words(checker *c, trl_error *err)
 {
-    int code = 0;
     c->summary.distinct_words = c->words.count;
-    for (size_t i = 0; code == 0 && c->lexicon && i < c->words.count; i++) {
-        const char *word = c->words.texts[i];
-        size_t count = c->counts[i].count;
-        if (trl_lexicon_find(c->lexicon, word) >= 0)
-            continue;
-        c->summary.distinct_unknown_words++;
-        c->summary.unknown_words += count;
-        const trl_utterance *u = &c->corpus->utterances[c->counts[i].first_utterance];
-        code = trl_findings_add(c->corpus->findings, TRL_FINDING_UNKNOWN_WORD, u->text_source, u->text_line, u->id, err,
-                                count == 1 ? "%s is not in the lexicon (once)"
-                                           : "%s is not in the lexicon (%zu times, first here)",
-                                word, count);
-    }
+    unknown *list = c->lexicon ? list_unknown(c) : NULL;
+    if (!c->lexicon || !list)
+        return c->lexicon ? trl__fail_memory(err) : 0;
+    trl__near_words near = {0};
+    size_t count = c->summary.distinct_unknown_words;
+    int code = count > 0 ? trl__near_words_build(&near, c->lexicon, err) : 0;
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = say_unknown_word(c, &list[i], &near, err);
+    trl__near_words_free(&near);
+    trl__free(list);
     return code;
 }
 

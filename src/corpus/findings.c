@@ -117,13 +117,21 @@ int trl__findings_add_list(trl_findings *findings, trl_finding_kind kind, const 
         message[0] = '\0';
     if (TRL_GROW(findings->list, findings->capacity, findings->count + 1) < 0)
         return trl__fail_memory(err);
-    trl_finding f = {kind, file_name(findings, file), line, utterance, clean_copy(&findings->arena, message)};
+    trl_finding f = {kind, file_name(findings, file), line, utterance, clean_copy(&findings->arena, message), NULL, 0};
     if (utterance)
         f.utterance = clean_copy(&findings->arena, utterance);
     if (!f.file || !f.message || (utterance && !f.utterance))
         return trl__fail_memory(err);
     findings->list[findings->count++] = f;
     return 0;
+}
+
+int trl__findings_set_word(trl_findings *findings, const char *word, size_t count, trl_error *err)
+{
+    trl_finding *f = &findings->list[findings->count - 1];
+    f->word = clean_copy(&findings->arena, word);
+    f->count = count;
+    return f->word ? 0 : trl__fail_memory(err);
 }
 
 int trl_findings_add(trl_findings *findings, trl_finding_kind kind, const char *file, int64_t line,

@@ -57,7 +57,8 @@ static int next_line(reader *r, trl__text *text, const char *path, int any_bytes
     return 0;
 }
 
-/* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is the one in the folder. */
+/* In the folder, its parent, the working directory. *found = 0: nowhere, and the path is that of a folder by this name,
+ * or the one in the corpus folder. */
 static char *find_sound(reader *r, const char *name, int *found)
 {
     const char *const places[] = {r->files->folder, r->parent, "."};
@@ -68,7 +69,7 @@ static char *find_sound(reader *r, const char *name, int *found)
         path = trl__join_path(&attempts, places[i], name);
         if (!path)
             break;
-        first = first ? first : path;
+        first = first && !trl__is_folder(path) ? first : path;
         *found = trl__is_file(path);
     }
     if (path && !*found)
@@ -94,6 +95,9 @@ static int locate(reader *r, recording *rec, const char *id, const char *entry, 
     if (found)
         return 0;
     rec->bad = 1;
+    if (trl__is_folder(rec->path))
+        return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->wav_path, rec->line, id, err,
+                                "%s is a folder, not a sound file", entry);
     return trl_findings_add(
         findings, TRL_FINDING_NO_SOUND, r->wav_path, rec->line, id, err, "%s is not in the corpus folder%s", entry,
         entry[0] == '/' ? " or anywhere: there is no such file" : ", its parent or the working directory");
@@ -106,11 +110,9 @@ static int add_recording(reader *r, const char *id, const char *entry, int64_t l
     if (number < 0 || TRL_GROW(r->recordings, r->capacity, r->ids.count) < 0)
         return trl__fail_memory(err);
     recording *rec = &r->recordings[number];
-    if (r->ids.count == count) {
-        rec->bad = 1;
+    if (r->ids.count == count)
         return trl_findings_add(r->corpus->findings, TRL_FINDING_DUPLICATE, r->wav_path, line, id, err,
                                 "line %lld has the same id; this one is left out", (long long)rec->line);
-    }
     *rec = (recording){.line = line};
     return locate(r, rec, id, entry, err);
 }
@@ -208,8 +210,8 @@ static int read_speaker(reader *r, const char *id, char *rest, int64_t line, trl
         return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->speakers_path, line, id, err,
                                 "a speaker for an utterance that has no sound");
     if (r->has_speaker[number])
-        return trl__corpus_report(r->corpus, (size_t)number, TRL_FINDING_DUPLICATE, r->speakers_path, line, err,
-                                  "this utterance has a speaker already; this line is left out");
+        return trl_findings_add(findings, TRL_FINDING_DUPLICATE, r->speakers_path, line, id, err,
+                                "this utterance has a speaker already; this line is left out");
     r->has_speaker[number] = 1;
     return trl__corpus_set_speaker(r->corpus, (size_t)number, speaker, err);
 }
@@ -234,19 +236,20 @@ static int read_speakers(reader *r, trl__text *text, trl_error *err)
 
 static int read_transcripts(reader *r, trl__text *text, trl_error *err)
 {
+    trl_findings *findings = r->corpus->findings;
     char *id, *rest;
     size_t length;
     int code;
     while ((code = next_line(r, text, r->text_path, 1, &id, &rest, &length, err)) == 1) {
         long number = trl_corpus_find(r->corpus, id);
         if (number < 0)
-            code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_SOUND, r->text_path, text->line, id, err,
-                                    "a transcript for an utterance that is not in %s",
+            code = trl_findings_add(findings, trl__text_finding(r->corpus, TRL_FINDING_NO_SOUND), r->text_path,
+                                    text->line, id, err, "a transcript for an utterance that is not in %s",
                                     r->files->has_segments ? "segments" : "wav.scp");
         else if (r->corpus->utterances[number].text_source)
-            code = trl__corpus_report(r->corpus, (size_t)number, TRL_FINDING_DUPLICATE, r->text_path, text->line, err,
-                                      "line %lld has a transcript for the same id; this one is left out",
-                                      (long long)r->corpus->utterances[number].text_line);
+            code = trl_findings_add(findings, TRL_FINDING_DUPLICATE, r->text_path, text->line, id, err,
+                                    "line %lld has a transcript for the same id; this one is left out",
+                                    (long long)r->corpus->utterances[number].text_line);
         else
             code = trl__corpus_set_text(r->corpus, (size_t)number, rest, length, r->text_path, text->line, err);
         if (code < 0)

@@ -10,7 +10,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MOST_NUMBERS 4 /* between word and phones, in Montreal Forced Aligner's dictionaries */
+#define BINARY_SAMPLE 4096 /* bytes; programs, pictures and the like have a zero byte in them */
+#define MOST_NUMBERS 4     /* between word and phones, in Montreal Forced Aligner's dictionaries */
 
 typedef struct pronunciation {
     const int32_t *piece; /* word, then phones */
@@ -97,21 +98,38 @@ static size_t word_length(const char *word)
 }
 
 /* A line that can't be used: a finding, or without a list an error. */
-static int refuse(lexicon_reader *r, trl_finding_kind kind, int64_t line, const char *message, trl_error *err)
+static int refuse(lexicon_reader *r, int64_t line, const char *message, trl_error *err)
 {
+    const trl_finding_kind kind = TRL_FINDING_SYNTAX;
     if (r->findings)
         return trl_findings_add(r->findings, kind, r->lexicon->path, line, NULL, err, "%s; it is left out", message);
     return trl__fail_line(err, TRL_EFORMAT, r->lexicon->path, line, "%s; %s", message, trl_finding_advice(kind));
 }
 
+/* Remarks on a new phone that is rather a probability, or several pronunciations in one line. Single digits from 2 on
+ * are vowels of SAMPA. */
+static int look_at_phone(lexicon_reader *r, const char *phone, int64_t line, trl_error *err)
+{
+    double value;
+    int number = trl__parse_double(phone, &value) == 0 && !(phone[0] >= '2' && phone[1] == '\0');
+    if (!r->findings || (!number && !strchr(phone, '/')))
+        return 0;
+    return trl_findings_add(r->findings, TRL_FINDING_ODD_PHONE, r->lexicon->path, line, NULL, err,
+                            number ? "%s, a number, is taken as a phone" : "%s, with a slash, is taken as a phone",
+                            phone);
+}
+
 /* The line's phones into r->phones[1 …]. Returns their number or TRL_ENOMEM. */
-static long read_phones(lexicon_reader *r, char *rest, trl_error *err)
+static long read_phones(lexicon_reader *r, char *rest, int64_t line, trl_error *err)
 {
     size_t count = 0;
     for (char *phone; (phone = trl__next_field(&rest)) && strcmp(phone, "#") != 0;) {
+        size_t known = r->lexicon->phones.count;
         long number = trl__strings_add(&r->lexicon->phones, phone, strlen(phone));
         if (number < 0 || TRL_GROW(r->phones, r->capacity, count + 2) < 0)
             return trl__fail_memory(err);
+        if ((size_t)number == known && look_at_phone(r, phone, line, err) < 0)
+            return TRL_ENOMEM;
         r->phones[++count] = (int32_t)number;
     }
     return (long)count;
@@ -143,10 +161,8 @@ static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones,
     return 0;
 }
 
-static int read_line(lexicon_reader *r, char *line, size_t length, int64_t number, trl_error *err)
+static int read_line(lexicon_reader *r, char *line, int64_t number, trl_error *err)
 {
-    if (trl__utf8_check(line, length) < length)
-        return refuse(r, TRL_FINDING_ENCODING, number, "this line is not valid UTF-8", err);
     char *rest = line;
     const char *word = is_comment(line) ? NULL : trl__next_field(&rest);
     if (!word)
@@ -158,12 +174,12 @@ static int read_line(lexicon_reader *r, char *line, size_t length, int64_t numbe
             probability = 0;
     }
     if (!((float)probability > 0 && probability <= 1))
-        return refuse(r, TRL_FINDING_SYNTAX, number, "the probability is not above 0 and up to 1", err);
-    long phones = read_phones(r, rest, err);
+        return refuse(r, number, "the probability is not above 0 and up to 1", err);
+    long phones = read_phones(r, rest, number, err);
     if (phones < 0)
         return (int)phones;
     if (phones == 0)
-        return refuse(r, TRL_FINDING_SYNTAX, number, "word without phones", err);
+        return refuse(r, number, "word without phones", err);
     return add_pronunciation(r, word, (size_t)phones, (float)probability, err);
 }
 
@@ -187,14 +203,33 @@ static int group_by_word(trl_lexicon *l, trl_error *err)
     return 0;
 }
 
+/* A lexicon in another encoding would give hundreds of wrong words: it is refused as a whole. */
+static int check_text(const trl_lexicon *l, const trl__text *text, trl_error *err)
+{
+    const char *bytes = text->bytes + text->position;
+    size_t size = text->size - text->position, valid = trl__utf8_check(bytes, size);
+    if (valid == size)
+        return 0;
+    if (memchr(bytes, '\0', size < BINARY_SAMPLE ? size : BINARY_SAMPLE))
+        return trl__fail(err, TRL_EFORMAT, "%s: not a lexicon: this is not text", l->path);
+    int64_t line = 1;
+    for (size_t i = 0; i < valid; i++)
+        line += bytes[i] == '\n';
+    return trl__fail_line(err, TRL_EFORMAT, l->path, line,
+                          "not valid UTF-8 (byte %02x); save the lexicon as UTF-8 (iconv -f latin1 -t utf-8)",
+                          (unsigned char)bytes[valid]);
+}
+
 static int read_lines(lexicon_reader *r, trl__text *text, trl_error *err)
 {
     char *line;
     size_t length;
-    int code = TRL_GROW(r->phones, r->capacity, 1) < 0 ? trl__fail_memory(err) : 0;
+    int code = check_text(r->lexicon, text, err);
+    if (code == 0 && TRL_GROW(r->phones, r->capacity, 1) < 0)
+        code = trl__fail_memory(err);
     r->numbers = detect_numbers(text);
     while (code == 0 && trl__text_line(text, &line, &length))
-        code = read_line(r, line, length, text->line, err);
+        code = read_line(r, line, text->line, err);
     if (code == 0 && r->lexicon->count == 0)
         code = trl__fail(err, TRL_EFORMAT, "%s: no pronunciations in this file; its lines must be WORD PHONE PHONE …",
                          r->lexicon->path);

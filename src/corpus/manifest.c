@@ -55,7 +55,8 @@ static size_t rank(const char *name, enum column column)
     return 0;
 }
 
-static int read_columns(manifest *m, char *line, trl_error *err)
+/* Finds the columns; 0: there is none for the sound. */
+static int find_columns(manifest *m, char *line)
 {
     size_t best[COLUMNS] = {0};
     char *cursor = line;
@@ -69,7 +70,12 @@ static int read_columns(manifest *m, char *line, trl_error *err)
             }
         }
     }
-    if (m->place[COLUMN_PATH])
+    return m->place[COLUMN_PATH] != 0;
+}
+
+static int read_columns(manifest *m, char *line, trl_error *err)
+{
+    if (find_columns(m, line))
         return 0;
     return trl__fail_line(err, TRL_EFORMAT, m->corpus->path, 1,
                           "the first line must name the columns, separated by tabs, one of them path, audio, file or "
@@ -157,7 +163,7 @@ static char *find_sound(manifest *m, const char *name, int *found)
     if (*found)
         return path;
     *found = trl__is_file(other);
-    return *found ? other : path;
+    return *found || (trl__is_folder(other) && !trl__is_folder(path)) ? other : path;
 }
 
 static int report_sound(manifest *m, size_t number, const char *name, int64_t line, int found, trl_error *err)
@@ -165,6 +171,9 @@ static int report_sound(manifest *m, size_t number, const char *name, int64_t li
     if (trl__is_pipe(name))
         return trl__corpus_report(m->corpus, number, TRL_FINDING_PIPE, m->corpus->path, line, err,
                                   "a shell command, not a sound file: %s", name);
+    if (trl__is_folder(m->corpus->utterances[number].path))
+        return trl__corpus_report(m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, line, err,
+                                  "%s is a folder, not a sound file", name);
     if (!found)
         return trl__corpus_report(
             m->corpus, number, TRL_FINDING_NO_SOUND, m->corpus->path, line, err,
@@ -237,6 +246,20 @@ int trl__manifest_parse(trl_corpus *corpus, trl__text *text, trl_error *err)
     }
     trl__arena_free(&folder);
     return code;
+}
+
+int trl__is_manifest(const char *path)
+{
+    char line[4096];
+    if (strcasecmp(trl__extension(path), ".tsv") != 0)
+        return 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    manifest m = {0};
+    int found = fgets(line, sizeof line, file) && (line[strcspn(line, "\r\n")] = '\0', find_columns(&m, line));
+    fclose(file);
+    return found;
 }
 
 int trl__manifest_read(trl_corpus *corpus, trl_error *err)

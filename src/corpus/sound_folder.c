@@ -10,6 +10,7 @@
 #include "corpus/corpus_builder.h"
 #include "corpus/textgrid.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+
+#define HINTS 3 /* corpora that are named where the folder itself is none */
 
 /* In the order of preference when a sound has several transcripts. */
 enum file_kind { FILE_SOUND, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
@@ -39,6 +42,7 @@ typedef struct folder_reader {
     const char *speaker; /* of files directly in it */
     const char *only;    /* the one sound's name: only its transcripts are read besides; or NULL */
     list files, folders, links;
+    list corpora;         /* what below this folder looks like a corpus by its name */
     trl__strings visited; /* device and inode of folders */
     trl__strings names;   /* base names of sounds … */
     size_t *name_uses;    /* … and how many have each */
@@ -99,6 +103,17 @@ static enum file_kind kind_in(const folder_reader *r, const char *name)
     return same_stem && kind_of(name) != FILE_SOUND ? kind_of(name) : FILE_OTHER;
 }
 
+/* A wav.scp makes its folder a corpus, a .tsv file may be one: worth a hint when this folder is none. */
+static int note_corpus(folder_reader *r, const char *name, const char *below, trl_error *err)
+{
+    const char *slash = strrchr(below, '/');
+    int is_kaldi = slash && strcmp(name, "wav.scp") == 0;
+    if (r->only || (!is_kaldi && strcasecmp(trl__extension(name), ".tsv") != 0))
+        return 0;
+    const char *corpus = is_kaldi ? trl__arena_copy(&r->arena, below, (size_t)(slash - below)) : below;
+    return corpus ? append(&r->corpora, corpus, FILE_OTHER, err) : trl__fail_memory(err);
+}
+
 /* Puts one entry of a folder into the list where it belongs. */
 static int list_entry(folder_reader *r, int folder, const char *name, const char *below, trl_error *err)
 {
@@ -109,8 +124,10 @@ static int list_entry(folder_reader *r, int folder, const char *name, const char
         return 0;
     if (there && S_ISDIR(status.st_mode))
         return r->only ? 0 : append(S_ISLNK(link.st_mode) ? &r->links : &r->folders, below, FILE_OTHER, err);
-    if (kind == FILE_OTHER || (there && !S_ISREG(status.st_mode)))
+    if (there && !S_ISREG(status.st_mode))
         return 0;
+    if (kind == FILE_OTHER)
+        return note_corpus(r, name, below, err);
     int valid = trl__utf8_check(below, strlen(below)) == strlen(below);
     if (there && valid)
         return append(&r->files, below, kind, err);
@@ -226,64 +243,21 @@ static const char *speaker_of(folder_reader *r, const entry *e)
     return folder ? trl__base_name(folder) : NULL;
 }
 
-typedef struct sound {
-    const char *name, *speaker, *path;
-    int in_sub_folder;
-} sound;
-
-static int add_whole(folder_reader *r, const sound *s, size_t *number, trl_error *err)
-{
-    trl_utterance u = {
-        .id = s->name, .speaker = s->speaker, .path = s->path, .channel = -1, .end = -1, .source = s->path};
-    return trl__corpus_add(r->corpus, &u, number, err);
-}
-
-static int add_interval(folder_reader *r, const sound *s, const trl__textgrid *grid, const trl__tier *tier,
-                        const trl__interval *interval, const char *path, trl_error *err)
-{
-    trl_findings *findings = r->corpus->findings;
-    if (interval->text[strspn(interval->text, " \t\r\n\v\f")] == '\0')
-        return 0;
-    if (interval->end < 0 || !trl__part_is_valid(interval->start, interval->end))
-        return trl_findings_add(findings, TRL_FINDING_SEGMENT, path, interval->line, NULL, err,
-                                "tier %s: from %g s to %g s is no part of a sound", tier->name, interval->start,
-                                interval->end);
-    char part[TRL__PART_SIZE];
-    trl__part_suffix(part, interval->start, interval->end);
-    size_t size = strlen(s->name) + strlen(tier->name) + sizeof part + 1, number;
-    char *id = trl__arena_alloc(&r->arena, size);
-    if (!id)
-        return trl__fail_memory(err);
-    snprintf(id, size, "%s-%s%s", s->name, tier->name, part);
-    trl_utterance u = {.id = id,
-                       .speaker = (grid->count == 1 && s->in_sub_folder) || !*tier->name ? s->speaker : tier->name,
-                       .path = s->path,
-                       .channel = -1,
-                       .start = interval->start,
-                       .end = interval->end,
-                       .source = path,
-                       .line = interval->line};
-    int code = trl__corpus_add(r->corpus, &u, &number, err);
-    if (code == 0)
-        code =
-            trl__corpus_set_text(r->corpus, number, interval->text, strlen(interval->text), path, interval->line, err);
-    return code < 0 ? code : 0;
-}
-
-/* A sound whose transcript can't be used: one bad utterance, with the finding. */
-static int add_bad(folder_reader *r, const sound *s, trl_finding_kind kind, const char *path, int64_t line,
-                   const char *message, trl_error *err)
+/* A sound whose transcript can't be used: one utterance with the finding; bad where transcripts are needed. */
+static int add_without_text(folder_reader *r, const trl__sound *s, trl_finding_kind kind, const char *path,
+                            int64_t line, const char *message, trl_error *err)
 {
     size_t number;
-    int code = add_whole(r, s, &number, err);
+    int code = trl__sound_add(r->corpus, s, &number, err);
     if (code == 0)
         code = trl__corpus_set_text(r->corpus, number, NULL, 0, path, line, err);
     if (code == 0)
-        code = trl__corpus_report(r->corpus, number, kind, path, line, err, "%s", message);
+        code =
+            trl__corpus_report(r->corpus, number, trl__text_finding(r->corpus, kind), path, line, err, "%s", message);
     return code;
 }
 
-static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl__text *text, trl_error *err)
+static int read_textgrid(folder_reader *r, const trl__sound *s, const char *path, trl__text *text, trl_error *err)
 {
     trl__textgrid grid;
     trl_error problem = {0, ""};
@@ -292,20 +266,30 @@ static int read_textgrid(folder_reader *r, const sound *s, const char *path, trl
     if (code == TRL_ENOMEM)
         return trl__fail_memory(err);
     if (code < 0)
-        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line, problem.text,
-                       err);
+        return add_without_text(r, s, code == TRL_EFORMAT ? TRL_FINDING_SYNTAX : TRL_FINDING_ENCODING, path, line,
+                                problem.text, err);
     size_t before = r->corpus->count, findings_before = trl_findings_count(r->corpus->findings);
-    for (size_t t = 0; code == 0 && t < grid.count; t++)
-        for (size_t i = 0; code == 0 && i < grid.tiers[t].count; i++)
-            code = add_interval(r, s, &grid, &grid.tiers[t], &grid.tiers[t].intervals[i], path, err);
+    code = trl__textgrid_add(r->corpus, s, &grid, path, err);
     trl__textgrid_free(&grid);
     if (code == 0 && r->corpus->count == before && trl_findings_count(r->corpus->findings) == findings_before)
-        code = r->corpus->need_text ? add_bad(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
-                                    : add_whole(r, s, &before, err);
+        code = r->corpus->need_text
+                   ? add_without_text(r, s, TRL_FINDING_EMPTY_TRANSCRIPT, path, 0, "no interval has text", err)
+                   : trl__sound_add(r->corpus, s, &before, err);
     return code;
 }
 
-static int read_transcript(folder_reader *r, const sound *s, const entry *transcript, trl_error *err)
+/* More than one line: then findings about its words name the file only. */
+static int spans_lines(const char *text, size_t length)
+{
+    const char *end = memchr(text, '\n', length);
+    size_t first = end ? (size_t)(end - text) + 1 : length;
+    for (size_t i = first; i < length; i++)
+        if (!isspace((unsigned char)text[i]))
+            return 1;
+    return 0;
+}
+
+static int read_transcript(folder_reader *r, const trl__sound *s, const entry *transcript, trl_error *err)
 {
     const char *path = trl__join_path(&r->arena, r->root, transcript->below);
     if (!path)
@@ -319,16 +303,19 @@ static int read_transcript(folder_reader *r, const sound *s, const entry *transc
         const char *reason = problem.text;
         if (strncmp(reason, path, strlen(path)) == 0)
             reason += strlen(path) + 2; /* the place is said already */
-        return add_bad(r, s, code == TRL_EFORMAT ? TRL_FINDING_ENCODING : TRL_FINDING_NO_ACCESS, path, 0, reason, err);
+        return add_without_text(r, s, code == TRL_EFORMAT ? TRL_FINDING_ENCODING : TRL_FINDING_NO_ACCESS, path, 0,
+                                reason, err);
     }
     if (transcript->kind == FILE_TEXTGRID) {
         code = read_textgrid(r, s, path, &text, err);
     } else {
-        size_t number;
-        code = add_whole(r, s, &number, err);
+        const char *words = text.bytes + text.position;
+        size_t number, length = text.size - text.position;
+        code = trl__sound_add(r->corpus, s, &number, err);
         if (code == 0)
-            code = trl__corpus_set_text(r->corpus, number, text.bytes + text.position, text.size - text.position, path,
-                                        1, err);
+            code = trl__corpus_set_text(r->corpus, number, words, length, path, 1, err);
+        if (code == 0 && spans_lines(words, length))
+            r->corpus->utterances[number].text_line = 0;
     }
     trl__text_free(&text);
     return code < 0 ? code : 0;
@@ -342,21 +329,22 @@ static int read_group(folder_reader *r, const entry *group, size_t count, trl_er
         sounds++;
     int code = 0;
     for (size_t i = 0; code == 0 && i < sounds; i++) {
-        sound s = {name_of(r, &group[i]), speaker_of(r, &group[i]), trl__join_path(&r->arena, r->root, group[i].below),
-                   strchr(group[i].below, '/') != NULL};
+        trl__sound s = {name_of(r, &group[i]), speaker_of(r, &group[i]),
+                        trl__join_path(&r->arena, r->root, group[i].below), strchr(group[i].below, '/') != NULL};
         if (!s.name || !s.speaker || !s.path)
             return trl__fail_memory(err);
         if (i == 0 && sounds < count)
             code = read_transcript(r, &s, &group[sounds], err);
         else
-            code = add_whole(r, &s, &number, err);
+            code = trl__sound_add(r->corpus, &s, &number, err);
         code = code < 0 ? code : 0;
     }
     for (size_t i = sounds ? sounds + 1 : 0; code == 0 && i < count; i++) {
         const char *path = trl__join_path(&r->arena, r->root, group[i].below);
         if (!path)
             return trl__fail_memory(err);
-        code = trl_findings_add(r->corpus->findings, TRL_FINDING_NO_SOUND, path, 0, NULL, err,
+        code = trl_findings_add(r->corpus->findings, trl__text_finding(r->corpus, TRL_FINDING_NO_SOUND), path, 0, NULL,
+                                err,
                                 sounds ? "this sound's transcript is %s; this one is not used"
                                        : "there is no sound file of this name beside it",
                                 sounds ? trl__base_name(group[sounds].below) : "");
@@ -364,11 +352,51 @@ static int read_group(folder_reader *r, const entry *group, size_t count, trl_er
     return code;
 }
 
+/* Sets the corpus's hint, which stays NULL where nothing is to be said. */
+static int make_hint(folder_reader *r, trl_error *err)
+{
+    const char *found[HINTS];
+    size_t count = 0, size = sizeof "; did you mean ?";
+    if (r->corpora.count > 1)
+        qsort(r->corpora.items, r->corpora.count, sizeof *r->corpora.items, by_stem);
+    for (size_t i = 0; i < r->corpora.count && count < HINTS; i++) {
+        const char *path = trl__join_path(&r->arena, r->root, r->corpora.items[i].below);
+        if (!path)
+            return trl__fail_memory(err);
+        if (!trl__is_folder(path) && !trl__is_manifest(path))
+            continue;
+        found[count++] = path;
+        size += strlen(path) + sizeof " or ";
+    }
+    char *hint = count > 0 ? trl__arena_alloc(&r->corpus->arena, size) : NULL;
+    if (count > 0 && !hint)
+        return trl__fail_memory(err);
+    for (size_t i = 0, used = 0; i < count; i++)
+        used += (size_t)snprintf(hint + used, size - used, "%s%s%s",
+                                 i == 0          ? "; did you mean "
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 found[i], i + 1 < count ? "" : "?");
+    r->corpus->hint = hint;
+    return 0;
+}
+
+static int has_any_text(const trl_corpus *corpus)
+{
+    for (size_t i = 0; i < corpus->count; i++)
+        if (corpus->utterances[i].text_source)
+            return 1;
+    return 0;
+}
+
 static int read_groups(folder_reader *r, trl_error *err)
 {
     int code = count_names(r, err);
     if (code == 0 && r->names.count == 0)
-        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder", r->corpus->path);
+        code = make_hint(r, err);
+    if (code == 0 && r->names.count == 0)
+        return trl__fail(err, TRL_EFORMAT, "%s: neither wav.scp nor sound files in this folder%s", r->corpus->path,
+                         r->corpus->hint ? r->corpus->hint : "");
     for (size_t i = 0; code == 0 && i < r->files.count;) {
         const entry *first = &r->files.items[i];
         size_t count = 1;
@@ -378,7 +406,7 @@ static int read_groups(folder_reader *r, trl_error *err)
         code = read_group(r, first, count, err);
         i += count;
     }
-    return code;
+    return code == 0 && !has_any_text(r->corpus) ? make_hint(r, err) : code;
 }
 
 /* The folder's own name, also of "." and of links. */
@@ -401,6 +429,7 @@ static int read_below(folder_reader *r, trl_error *err)
     trl__free(r->files.items);
     trl__free(r->folders.items);
     trl__free(r->links.items);
+    trl__free(r->corpora.items);
     trl__free(r->name_uses);
     trl__strings_free(&r->visited);
     trl__strings_free(&r->names);

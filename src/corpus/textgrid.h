@@ -10,7 +10,7 @@
 #ifndef TRL_CORPUS_TEXTGRID_H
 #define TRL_CORPUS_TEXTGRID_H
 
-#include "base/text_file.h"
+#include "corpus/corpus_builder.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +36,9 @@ typedef struct trl__textgrid {
  * TRL_EFORMAT (both: err says what is wrong, without the place), TRL_ENOMEM. */
 int trl__textgrid_parse(trl__text *text, trl__textgrid *grid, int64_t *line, trl_error *err);
 void trl__textgrid_free(trl__textgrid *grid);
+
+/* Adds the sound's utterances as the grid in file `path` has them: none where no interval has text. */
+int trl__textgrid_add(trl_corpus *corpus, const trl__sound *sound, const trl__textgrid *grid, const char *path,
+                      trl_error *err);
 
 #endif

@@ -80,10 +80,10 @@ shows 'set/low.wav: b-low: 8000 Hz instead of 16000 Hz'
 shows 'set/two.wav: c-two: 2 channels'
 grep -q '^set/loud.wav: d-loud: .* of the samples are at full scale$' out || wrong "clipping"
 grep -q '^set/quiet.wav: e-quiet: no sample in 1.00 s is above ' out || wrong "silence"
-shows 'set/text:11: l-long: 120 phones in 1.000 s of sound: they take 3.600 s at least'
+shows 'set/text:11: l-long: 120 phones in 1.0000 s of sound: they take 3.6000 s at least'
 shows 'set/text:14: p-nospk: MAYBE is not in the lexicon (2 times, first here)'
 shows 'set/text:13: n-latin: the transcript is not valid UTF-8 (byte e9)'
-shows '15 utterances (10 unusable) of 2 speakers in 11 recordings, 5.00 s of usable sound at 16000 Hz'
+shows '15 utterances (9 unusable) of 2 speakers in 11 recordings, 6.00 s of usable sound at 16000 Hz'
 
 # Every kind that can be found in a Kaldi folder without segments is in the JSON, once or as often as it is wrong.
 python3 - <<'END' || wrong "JSON"
@@ -97,11 +97,13 @@ expected = {"syntax": 2, "pipe": 1, "duplicate-id": 1, "no-sound": 2, "no-transc
             "silent-sound": 1, "transcript-too-long": 1, "unknown-word": 1, "encoding": 1}
 assert kinds == expected, {k: (kinds[k], expected.get(k)) for k in set(kinds) | set(expected) if kinds[k] != expected.get(k)}
 for f in found["findings"]:
-    assert list(f) == ["kind", "severity", "file", "line", "utterance", "message", "advice"], f
+    assert list(f) == ["kind", "severity", "file", "line", "utterance", "message", "advice"] + \
+        (["word", "count"] if f["kind"] == "unknown-word" else []), f
     assert f["severity"] in ("error", "warning") and f["advice"] and f["message"]
+assert [(f["word"], f["count"]) for f in found["findings"] if f["kind"] == "unknown-word"] == [("MAYBE", 2)]
 pipe = [f for f in found["findings"] if f["kind"] == "pipe"][0]
 assert (pipe["file"], pipe["line"], pipe["utterance"], pipe["severity"]) == ("set/wav.scp", 9, "i-pipe", "error"), pipe
-assert found["summary"]["utterances"] == 15 and found["summary"]["bad_utterances"] == 10
+assert found["summary"]["utterances"] == 15 and found["summary"]["bad_utterances"] == 9
 assert found["summary"]["unknown_words"] == 2 and found["summary"]["distinct_unknown_words"] == 1
 END
 

@@ -141,7 +141,8 @@ static void test_channels(void **state)
     }
     trl_audio_options options = trl_audio_defaults();
     options.channel = 2;
-    assert_fails(sound_path("stereo.wav"), &options, TRL_EINVAL, "no channel 2: the file has 2");
+    assert_fails(sound_path("stereo.wav"), &options, TRL_EINVAL,
+                 "no channel 2: the file has 2, counted from 0; choose another with --channel");
     options.channel = -1;
     assert_fails(sound_path("stereo.wav"), &options, TRL_EINVAL, "no channel -1");
 }
@@ -410,6 +411,39 @@ static void test_not_sound(void **state)
 
 /* ---- Memory ---- */
 
+#define MP3 0x230082 /* SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, which libsndfile has from 1.1 on */
+
+/* Frames of MPEG-1, -2 and -2.5 are known by their chain; samples that only begin like one are not sound. */
+static void test_mpeg_or_raw(void **state)
+{
+    (void)state;
+    static const int rates[] = {44100, 48000, 32000, 22050, 16000, 11025, 8000};
+    float tone[RATE];
+    for (int i = 0; i < RATE; i++)
+        tone[i] = 0.5f * (float)sin(0.1 * i);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        SF_INFO info = {.format = MP3, .samplerate = rates[i], .channels = 1};
+        if (!sf_format_check(&info))
+            break;
+        write_floats(sound_path("a.mp3"), info.format, rates[i], 1, tone, RATE);
+        trl_audio_info found;
+        size_t count;
+        float *samples = read_ok(sound_path("a.mp3"), NULL, &found, &count);
+        assert_true(found.rate == rates[i] && count >= RATE);
+        trl_audio_free(samples);
+    }
+    static const uint8_t starts[][4] = {
+        {0xFF, 0xFB, 0x90, 0x64}, {0xFF, 0xFF, 0x10, 0x00}, {0xFF, 0xFE, 0x01, 0xFF}, {0xFF, 0xFF, 0x00, 0x00}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        uint8_t raw[8000];
+        for (size_t j = 0; j < sizeof raw; j++)
+            raw[j] = (uint8_t)(j * 37 % 251);
+        memcpy(raw, starts[i], 4);
+        save(sound_path("raw"), raw, sizeof raw);
+        assert_fails(sound_path("raw"), NULL, TRL_EFORMAT, "not a sound file with a header");
+    }
+}
+
 static void test_allocation_failure(void **state)
 {
     (void)state;
@@ -435,12 +469,13 @@ static void test_allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_formats),  cmocka_unit_test(test_lossy_formats),
-        cmocka_unit_test(test_channels),       cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_standard_input), cmocka_unit_test(test_sines),
-        cmocka_unit_test(test_rescale),        cmocka_unit_test(test_bad_numbers),
-        cmocka_unit_test(test_streamed_wav),   cmocka_unit_test(test_lying_lengths),
-        cmocka_unit_test(test_not_sound),      cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_exact_formats),      cmocka_unit_test(test_lossy_formats),
+        cmocka_unit_test(test_channels),           cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_standard_input),     cmocka_unit_test(test_sines),
+        cmocka_unit_test(test_mpeg_or_raw),        cmocka_unit_test(test_rescale),
+        cmocka_unit_test(test_bad_numbers),        cmocka_unit_test(test_streamed_wav),
+        cmocka_unit_test(test_lying_lengths),      cmocka_unit_test(test_not_sound),
+        cmocka_unit_test(test_allocation_failure),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

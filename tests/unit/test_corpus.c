@@ -165,7 +165,7 @@ static void test_kaldi_broken(void **state)
     assert_string_not_equal(utterance("u6")->path, "-"); /* never standard input */
     assert_string_equal(utterance("u7")->speaker, "s");
     for (size_t i = 0; i < trl_corpus_count(corpus); i++)
-        assert_int_equal(trl_corpus_get(corpus, i)->bad, strcmp(trl_corpus_get(corpus, i)->id, "u8") != 0);
+        assert_int_equal(trl_corpus_get(corpus, i)->bad, !strchr("18", trl_corpus_get(corpus, i)->id[1]));
 }
 
 static void test_kaldi_segments(void **state)
@@ -296,9 +296,38 @@ static void test_folder_broken(void **state)
     assert_found(TRL_FINDING_ENCODING, "i\xEF\xBF\xBD.wav", 0, NULL, "name");
     assert_found(TRL_FINDING_NO_ACCESS, "j.wav", 0, NULL, "No such file");
     assert_int_equal(trl_findings_count(findings), 10);
-    assert_false(utterance("a")->bad);
-    for (size_t i = 1; i < trl_corpus_count(corpus); i++)
-        assert_true(trl_corpus_get(corpus, i)->bad);
+    for (size_t i = 0; i < trl_corpus_count(corpus); i++)
+        assert_int_equal(trl_corpus_get(corpus, i)->bad, !strchr("ah", trl_corpus_get(corpus, i)->id[0]));
+}
+
+/* Where nobody asks for transcripts, sound is as good as ever beside text of any kind. */
+static void test_text_that_nobody_needs(void **state)
+{
+    (void)state;
+    folder("speech");
+    sound("speech/a.wav", 100);
+    put("speech/a.txt", "\xE9t\xE9");
+    sound("speech/b.wav", 100);
+    put("speech/b.TextGrid", "nothing");
+    put("speech/readme.txt", "hello");
+    folder("set");
+    put("set/wav.scp", "u1 ../speech/a.wav\nu2 ../speech/b.wav\n");
+    put("set/text", "u1 \xE9t\xE9\nu2 two\nu3 three\n");
+    trl_corpus_options o = {.need_text = 0};
+    assert_int_equal(trl_corpus_read(sound_path("speech"), &o, findings, &corpus, &err), 0);
+    ASSERT_IDS("a", "b");
+    assert_false(utterance("a")->bad || utterance("b")->bad);
+    trl_corpus_destroy(corpus);
+    assert_int_equal(trl_corpus_read(sound_path("set"), &o, findings, &corpus, &err), 0);
+    assert_false(utterance("u1")->bad);
+    assert_null(utterance("u1")->text);
+    assert_string_equal(utterance("u2")->text, "two");
+    assert_found(TRL_FINDING_UNUSED_TRANSCRIPT, "a.txt", 1, "a", "byte e9");
+    assert_found(TRL_FINDING_UNUSED_TRANSCRIPT, "b.TextGrid", 1, "b", "Praat");
+    assert_found(TRL_FINDING_UNUSED_TRANSCRIPT, "readme.txt", 0, NULL, "no sound file");
+    assert_found(TRL_FINDING_UNUSED_TRANSCRIPT, "text", 1, "u1", "byte e9");
+    assert_found(TRL_FINDING_UNUSED_TRANSCRIPT, "text", 3, "u3", "not in wav.scp");
+    assert_int_equal(trl_findings_count(findings), 5);
 }
 
 /* Links to folders above end, links to folders elsewhere are followed, real names win. */
@@ -403,6 +432,7 @@ static void test_manifest_broken(void **state)
                  "u12\tx\ta.wav\ttwelve\t\tsoon\t\n");
     read_ok("m.tsv");
     ASSERT_IDS("u1", "u11", "u2", "u9");
+    assert_false(utterance("u1")->bad); /* line 6 has its id and is left out */
     assert_found(TRL_FINDING_NO_SOUND, "m.tsv", 3, "u2", "gone.wav");
     assert_found(TRL_FINDING_SYNTAX, "m.tsv", 4, "u3", "3 values, but the first line names 7");
     assert_found(TRL_FINDING_SYNTAX, "m.tsv", 5, NULL, "id is empty");
@@ -488,6 +518,15 @@ static void make_mixed_corpora(void)
     put("speech/c.lab", "far too many words for this little sound");
     put("speech/d.lab", "alone");
     assert_int_equal(symlink("..", sound_path("speech/s/up")), 0);
+    sound("speech/e.wav", 32000);
+    put("speech/e.TextGrid",
+        "\"ooTextFile\" \"TextGrid\" 0 2 <exists> 2 \"IntervalTier\" \"x - words\" 0 2 2 0 1 \"one\" "
+        "1 2 \"two\" \"IntervalTier\" \"x - phones\" 0 2 1 0 1 \"w\"");
+    folder("above");
+    folder("above/k");
+    sound("above/k/a.wav", 32000);
+    put("above/k/wav.scp", "a a.wav\n");
+    put("lexicon.txt", "ONE w\ntwo t\n");
     put("m.tsv", "path\ttext\nset/a.wav\tone\ngone.wav\ttwo\nset/a.wav\n");
 }
 
@@ -495,9 +534,11 @@ static void make_mixed_corpora(void)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const char *const names[] = {"set", "speech", "m.tsv", "speech/c.wav"};
+    static const char *const names[] = {"set", "speech", "m.tsv", "speech/c.wav", "above"};
     make_mixed_corpora();
-    for (size_t i = 0; i < 4; i++) {
+    trl_lexicon *lexicon;
+    assert_int_equal(trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int code = TRL_ENOMEM, n;
         for (n = 1; code == TRL_ENOMEM; n++) {
             trl_findings *list;
@@ -506,7 +547,7 @@ static void test_out_of_memory(void **state)
             trl__memory_fail_after(n);
             code = trl_corpus_read(sound_path(names[i]), NULL, list, &corpus, &err);
             if (code == 0)
-                code = trl_corpus_check(corpus, NULL, NULL, NULL, &summary, list, &err);
+                code = trl_corpus_check(corpus, lexicon, NULL, NULL, &summary, list, &err);
             trl__memory_fail_after(0);
             if (code < 0)
                 assert_int_equal(err.code, code);
@@ -518,6 +559,7 @@ static void test_out_of_memory(void **state)
             fail_msg("%s: %s", names[i], err.text);
         assert_true(n > 20);
     }
+    trl_lexicon_destroy(lexicon);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -532,6 +574,7 @@ int main(void)
         TEST(test_no_transcript_at_all_is_said_once),
         TEST(test_folder),
         TEST(test_folder_broken),
+        TEST(test_text_that_nobody_needs),
         TEST(test_folder_links),
         TEST(test_single_sound),
         TEST(test_manifest),

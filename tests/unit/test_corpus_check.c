@@ -2,6 +2,7 @@
 #include "make_sound.h"
 
 #include "corpus/corpus_builder.h"
+#include "corpus/near_word.h"
 
 #include <sys/stat.h>
 #include <trellis/corpus.h>
@@ -172,14 +173,14 @@ static void test_too_long(void **state)
                  "u4\t150.wav\t\xC3\xA4\xC3\xB6 \xC3\xBC\xC3\x9F\xC3\xA9\xC3\xA8\nu5\t150.wav\taaa bbbb\n");
     trl_lexicon *lexicon = make_lexicon();
     check("m.tsv", lexicon, NULL, 1);
-    assert_finding(0, TRL_FINDING_TOO_LONG, "m.tsv", 3, "u2", "5 phones in 0.149 s of sound: they take 0.150 s");
+    assert_finding(0, TRL_FINDING_TOO_LONG, "m.tsv", 3, "u2", "5 phones in 0.1490 s of sound: they take 0.1500 s");
     assert_true(trl_corpus_get(corpus, 1)->bad);
     trl_lexicon_destroy(lexicon);
     trl_corpus_destroy(corpus);
     size_t before = trl_findings_count(findings);
     check("m.tsv", NULL, NULL, 1);
     assert_finding(before, TRL_FINDING_TOO_LONG, "m.tsv", 4, "u3",
-                   "8 characters in 0.149 s of sound: they take 0.200 s");
+                   "8 characters in 0.1490 s of sound: they take 0.2000 s");
     assert_finding(before + 1, TRL_FINDING_TOO_LONG, "m.tsv", 6, "u5", "7 characters");
     assert_int_equal(trl_findings_count(findings), before + 2);
 }
@@ -188,28 +189,93 @@ static void test_unknown_words(void **state)
 {
     (void)state;
     sound("a.wav", RATE, 1, RATE, 0.1f, 0);
-    put("m.tsv", "id\tpath\ttext\nb\ta.wav\tHi oh hi oh\na\ta.wav\tlong oh\n");
+    put("m.tsv", "id\tpath\ttext\nb\ta.wav\tHi oh hi oh\na\ta.wav\tlong. ah oh\n");
     trl_lexicon *lexicon = make_lexicon();
     check("m.tsv", lexicon, NULL, 1);
     assert_finding(0, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "oh is not in the lexicon (3 times, first here)");
-    assert_finding(1, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 2, "b", "Hi is not in the lexicon (once)");
-    assert_int_equal(trl_findings_count(findings), 2);
-    assert_int_equal(summary.words, 6);
-    assert_int_equal(summary.distinct_words, 4);
-    assert_int_equal(summary.unknown_words, 4);
-    assert_int_equal(summary.distinct_unknown_words, 2);
+    assert_finding(1, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 2, "b", "Hi is not in the lexicon (once); it has hi");
+    assert_finding(2, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "ah is not in the lexicon (once)");
+    assert_finding(3, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "long. is not in the lexicon (once); it has long");
+    assert_int_equal(trl_findings_count(findings), 4);
+    assert_string_equal(trl_findings_get(findings, 0)->word, "oh");
+    assert_int_equal(trl_findings_get(findings, 0)->count, 3);
+    assert_null(strstr(trl_findings_get(findings, 2)->message, "it has"));
+    assert_int_equal(summary.words, 7);
+    assert_int_equal(summary.distinct_words, 5);
+    assert_int_equal(summary.unknown_words, 6);
+    assert_int_equal(summary.distinct_unknown_words, 4);
     assert_int_equal(summary.bad_utterances, 0);
     trl_lexicon_destroy(lexicon);
+}
+
+/* Only capitals and the marks around a word may differ, and the whole word must be there. */
+static void test_near_words(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"zero", "ZERO"},
+        {"\"zero,\"", "ZERO"},
+        {"suit.", "suit"},
+        {"\xC3\x9C"
+         "BER",
+         "\xC3\xBC"
+         "ber"},
+        {"\xC2\xBFsuit?", "suit"},
+        {"'bout", "'Bout"},
+        {"O'CLOCK!", "o'clock"},
+        {"zer", NULL},
+        {"...", NULL},
+        {"su-it", NULL},
+        {"\xC3\x97", NULL},
+    };
+    trl_lexicon *lexicon;
+    trl__near_words near = {0};
+    put("lexicon.txt", "ZERO z\nzErO y\nsuit s\n\xC3\xBC"
+                       "ber u\n'Bout b\no'clock o\n\xC3\xB7 d\n");
+    assert_int_equal(trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err), 0);
+    assert_int_equal(trl__near_words_build(&near, lexicon, &err), 0);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *found;
+        assert_int_equal(trl__near_word(&near, pairs[i][0], &found, &err), 0);
+        if (found ? !pairs[i][1] || strcmp(found, pairs[i][1]) != 0 : pairs[i][1] != NULL)
+            fail_msg("%s: %s", pairs[i][0], found ? found : "nothing");
+    }
+    trl__near_words_free(&near);
+    trl_lexicon_destroy(lexicon);
+}
+
+/* 400 samples at 16 kHz are one frame of 25 ms, 275 of 11025 Hz too. */
+static void test_too_short(void **state)
+{
+    (void)state;
+    sound("400.wav", RATE, 1, 400, 0.1f, 0);
+    sound("399.wav", RATE, 1, 399, 0.1f, 0);
+    sound("275.wav", 11025, 1, 275, 0.1f, 0);
+    put("m.tsv", "id\tpath\ttext\na\t400.wav\ti\nb\t399.wav\tlonger\nc\t400.wav\tus\n");
+    check("m.tsv", NULL, NULL, 1);
+    assert_finding(0, TRL_FINDING_TOO_SHORT, "m.tsv", 3, "b", "0.0249 s is too short for one frame of 25 ms");
+    assert_finding(1, TRL_FINDING_TOO_LONG, "m.tsv", 4, "c", "2 characters in 0.0250 s of sound: they take 0.0500 s");
+    assert_int_equal(trl_findings_count(findings), 2);
+    assert_true(trl_corpus_get(corpus, 1)->bad);
+    trl_corpus_destroy(corpus);
+    put("m.tsv", "id\tpath\ttext\nd\t275.wav\ti\n");
+    trl_check_options o = trl_check_defaults();
+    o.characters_per_second = 10;
+    check("m.tsv", NULL, &o, 1);
+    assert_finding(2, TRL_FINDING_TOO_LONG, "m.tsv", 2, "d", "1 character in 0.0249 s of sound: it takes 0.1000 s");
+    assert_int_equal(trl_findings_count(findings), 3);
 }
 
 static void test_missing_sound_is_said_once(void **state)
 {
     (void)state;
-    put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\n");
+    assert_int_equal(mkdir(sound_path("folder.wav"), 0777), 0);
+    put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\nc\tfolder.wav\tthree\n");
     check("m.tsv", NULL, NULL, 1);
     assert_finding(0, TRL_FINDING_NO_SOUND, "m.tsv", 2, "a", "gone.wav");
     assert_finding(1, TRL_FINDING_PIPE, "m.tsv", 3, "b", "touch pwned |");
-    assert_int_equal(trl_findings_count(findings), 2);
+    assert_finding(2, TRL_FINDING_NO_SOUND, "m.tsv", 4, "c", "a folder");
+    assert_int_equal(trl_findings_count(findings), 3);
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
@@ -256,6 +322,8 @@ int main(void)
         TEST(test_parts),
         TEST(test_too_long),
         TEST(test_unknown_words),
+        TEST(test_near_words),
+        TEST(test_too_short),
         TEST(test_missing_sound_is_said_once),
         TEST(test_sound_that_vanishes),
         TEST(test_same_for_every_number_of_threads),

@@ -118,8 +118,7 @@ static void test_utf8_and_mark(void **state)
 static void test_bad_lines(void **state)
 {
     (void)state;
-    static const char content[] = "good g\nlonely\nb\xFF"
-                                  "d b\nfine f\n";
+    static const char content[] = "good g\nlonely\nfine f\n";
     trl_lexicon *l;
     assert_int_equal(parse(content, NULL, &l), TRL_EFORMAT);
     assert_null(l);
@@ -128,19 +127,51 @@ static void test_bad_lines(void **state)
     assert_int_equal(trl_findings_create(&findings, &err), 0);
     assert_int_equal(parse(content, findings, &l), 0);
     assert_int_equal(trl_lexicon_words(l), 2);
-    assert_int_equal(trl_findings_count(findings), 2);
+    assert_int_equal(trl_findings_count(findings), 1);
     assert_int_equal(trl_findings_get(findings, 0)->kind, TRL_FINDING_SYNTAX);
     assert_int_equal(trl_findings_get(findings, 0)->line, 2);
-    assert_int_equal(trl_findings_get(findings, 1)->kind, TRL_FINDING_ENCODING);
-    assert_int_equal(trl_findings_get(findings, 1)->line, 3);
-    assert_string_equal(trl_findings_get(findings, 1)->file, "lex");
+    assert_string_equal(trl_findings_get(findings, 0)->file, "lex");
     trl_lexicon_destroy(l);
     assert_int_equal(parse("a 0.5 x\nb 1.5 y\nc 0 z\nd 0.1\n", findings, &l), 0);
     assert_int_equal(trl_lexicon_words(l), 1);
-    assert_int_equal(trl_findings_count(findings), 5);
-    assert_int_equal(trl_findings_get(findings, 2)->line, 2);
-    assert_int_equal(trl_findings_get(findings, 3)->line, 3);
-    assert_int_equal(trl_findings_get(findings, 4)->line, 4);
+    assert_int_equal(trl_findings_count(findings), 4);
+    assert_int_equal(trl_findings_get(findings, 1)->line, 2);
+    assert_int_equal(trl_findings_get(findings, 2)->line, 3);
+    assert_int_equal(trl_findings_get(findings, 3)->line, 4);
+    trl_lexicon_destroy(l);
+    trl_findings_destroy(findings);
+}
+
+static void test_other_encoding(void **state)
+{
+    (void)state;
+    static const char content[] = "good g\nb\xE9 b\nb\xE8 b\n";
+    trl_lexicon *l;
+    trl_findings *findings;
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(parse(content, findings, &l), TRL_EFORMAT);
+    assert_null(l);
+    assert_int_equal(strncmp(err.text, "lex:2: not valid UTF-8 (byte e9)", 32), 0);
+    assert_int_equal(trl_findings_count(findings), 0);
+    trl_findings_destroy(findings);
+}
+
+/* Once each; SAMPA's digits and a digit inside a phone are nothing odd. */
+static void test_odd_phones(void **state)
+{
+    (void)state;
+    static const char content[] = "a 0.5 x\nb y\nc 0.5 z\nd p / t\ne p/t\nf 9 2 6 AH0\ng 1 i:\n";
+    static const int64_t lines[] = {1, 4, 5, 7};
+    trl_lexicon *l;
+    trl_findings *findings;
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(parse(content, findings, &l), 0);
+    assert_int_equal(trl_findings_count(findings), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(trl_findings_get(findings, i)->kind, TRL_FINDING_ODD_PHONE);
+        assert_int_equal(trl_findings_get(findings, i)->line, lines[i]);
+    }
+    assert_non_null(strstr(trl_findings_get(findings, 0)->message, "0.5"));
     trl_lexicon_destroy(l);
     trl_findings_destroy(findings);
 }
@@ -160,7 +191,7 @@ static void test_nothing_in_it(void **state)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const char content[] = "a 0.5 x y\nb 0.5 y\na(2) 0.1 z\nbad 0.1\n";
+    static const char content[] = "a 0.5 x y\nb 0.5 y\na(2) 0.1 z/y\nbad 0.1\n";
     int code = TRL_ENOMEM, n;
     for (n = 1; code == TRL_ENOMEM; n++) {
         trl_lexicon *l = NULL;
@@ -187,6 +218,8 @@ int main(void)
         cmocka_unit_test(test_same_pronunciation_once),
         cmocka_unit_test(test_utf8_and_mark),
         cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_other_encoding),
+        cmocka_unit_test(test_odd_phones),
         cmocka_unit_test(test_nothing_in_it),
         cmocka_unit_test(test_out_of_memory),
     };
