@@ -156,7 +156,7 @@ static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, tr
     if (!x->options.skip_bad)
         return trl__fail(err, s->code, "utterance %s: %s (--skip-bad goes on without it)", u->id, s->why.text);
     x->summary.skipped++;
-    trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_EMPTY_SOUND
+    trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_TOO_SHORT
                             : s->code == TRL_EINVAL ? TRL_FINDING_SEGMENT /* no such channel or time in the file */
                                                     : TRL_FINDING_UNREADABLE;
     return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);

@@ -320,7 +320,7 @@ static int parse_rows(trl__source *source, text_rows *t, trl_error *err)
                 return 0;
             continue;
         }
-        char word[128];
+        char word[128] = "";
         code = read_word(source, word, sizeof word, err);
         if (code == 0)
             code = add_number(source, t, word, err);
