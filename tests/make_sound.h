@@ -1,45 +1,12 @@
-/* Sound files for tests, written by libsndfile into a folder of their own. */
+/* Sound files for tests, written by libsndfile. */
 #ifndef TESTS_MAKE_SOUND_H
 #define TESTS_MAKE_SOUND_H
 
+#include "temp_folder.h"
+
 #include <math.h>
-#include <setjmp.h>
 #include <sndfile.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-static char sound_folder[64];
-
-static inline int make_folder(void **state)
-{
-    (void)state;
-    strcpy(sound_folder, "/tmp/trellis-test-XXXXXX");
-    return mkdtemp(sound_folder) ? 0 : -1;
-}
-
-static inline int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", sound_folder);
-    return system(command);
-}
-
-/* The path of a file in the folder; valid until the fourth call after this one. */
-static inline const char *sound_path(const char *name)
-{
-    static char paths[4][128];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", sound_folder, name);
-    return path;
-}
 
 /* Interleaved 32-bit samples (full scale: all 31 bits), so that every PCM width is exact when the low bits are 0. */
 static inline void write_sound(const char *path, int format, int rate, int channels, const int *samples, size_t frames)

@@ -5,6 +5,7 @@
 #include "cmocka_test.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,8 @@ static char temp_folder[256];
 static inline const char *temp_path(const char *name)
 {
     static char paths[8][640];
-    static unsigned turn;
-    char *path = paths[turn++ % 8];
+    static unsigned next;
+    char *path = paths[next++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", temp_folder, name);
     return path;
 }
@@ -30,19 +31,24 @@ static inline int temp_folder_make(void **state)
     return mkdtemp(temp_folder) ? 0 : -1;
 }
 
+static inline int temp_remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    return place->level > 0 ? remove(path) : 0;
+}
+
+/* How many entries there are; with remove_them they are gone afterwards, sub-folders and all. */
 static inline int temp_entries(int remove_them)
 {
     DIR *folder = opendir(temp_folder);
     assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
+    int count = -2; /* . and .. */
+    while (readdir(folder))
         count++;
-        if (remove_them && unlink(temp_path(entry->d_name)) != 0)
-            rmdir(temp_path(entry->d_name));
-    }
     closedir(folder);
+    if (remove_them)
+        assert_int_equal(nftw(temp_folder, temp_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
     return count;
 }
 

@@ -35,7 +35,7 @@ static float *read_ok(const char *path, const trl_audio_options *options, size_t
 static const char *make(size_t kind, int channels)
 {
     float *voice = make_voice(kinds[kind].rate, channels, FRAMES);
-    const char *path = sound_path(kinds[kind].name);
+    const char *path = temp_path(kinds[kind].name);
     write_floats(path, kinds[kind].format, kinds[kind].rate, channels, voice, FRAMES);
     free(voice);
     return path;
@@ -197,7 +197,7 @@ static void test_damaged_parts(void **state)
     int tone[FRAMES];
     for (int i = 0; i < FRAMES; i++)
         tone[i] = (int)(8000 * sin(i * 0.1)) * 65536;
-    const char *path = sound_path("tone.flac");
+    const char *path = temp_path("tone.flac");
     write_sound(path, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1, tone, FRAMES);
     size_t size, count, whole_count;
     uint8_t *bytes = load(path, &size);
@@ -229,5 +229,5 @@ int main(void)
         cmocka_unit_test(test_cut_files_fail),     cmocka_unit_test(test_damaged_files_fail),
         cmocka_unit_test(test_damaged_parts),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -66,7 +66,7 @@ static void test_exact_formats(void **state)
             random = random * 1664525u + 1013904223u;
             samples[i] = (int)(random & ~((1u << (32 - exact[f].bits)) - 1));
         }
-        const char *path = sound_path("exact");
+        const char *path = temp_path("exact");
         write_sound(path, exact[f].format, RATE, 1, samples, FRAMES);
         trl_audio_info info;
         size_t count;
@@ -89,7 +89,7 @@ static void check_lossy(int format, int rate, double noise, const char *text)
 {
     size_t frames = (size_t)rate, count;
     float *samples = make_voice(rate, 1, frames);
-    const char *path = sound_path("lossy");
+    const char *path = temp_path("lossy");
     write_floats(path, format, rate, 1, samples, frames);
     trl_audio_info info;
     float *back = read_ok(path, NULL, &info, &count);
@@ -126,14 +126,14 @@ static void test_channels(void **state)
         samples[2 * i] = i << 17;
         samples[2 * i + 1] = -(i << 18);
     }
-    write_sound(sound_path("stereo.wav"), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, samples, FRAMES);
+    write_sound(temp_path("stereo.wav"), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, samples, FRAMES);
     const int channels[] = {0, 1, TRL_CHANNEL_MIX};
     const float steps[] = {2, -4, -1}; /* in units of 2^-15 */
     for (int c = 0; c < 3; c++) {
         trl_audio_options options = trl_audio_defaults();
         options.channel = channels[c];
         size_t count;
-        float *back = read_ok(sound_path("stereo.wav"), &options, NULL, &count);
+        float *back = read_ok(temp_path("stereo.wav"), &options, NULL, &count);
         assert_int_equal(count, FRAMES);
         for (int i = 0; i < FRAMES; i++)
             assert_true(back[i] == (float)i * steps[c] / 32768);
@@ -141,10 +141,10 @@ static void test_channels(void **state)
     }
     trl_audio_options options = trl_audio_defaults();
     options.channel = 2;
-    assert_fails(sound_path("stereo.wav"), &options, TRL_EINVAL,
+    assert_fails(temp_path("stereo.wav"), &options, TRL_EINVAL,
                  "no channel 2: the file has 2, counted from 0; choose another with --channel");
     options.channel = -1;
-    assert_fails(sound_path("stereo.wav"), &options, TRL_EINVAL, "no channel -1");
+    assert_fails(temp_path("stereo.wav"), &options, TRL_EINVAL, "no channel -1");
 }
 
 /* ---- Options ---- */
@@ -153,7 +153,7 @@ static void test_bad_options(void **state)
 {
     (void)state;
     float *voice = make_voice(RATE, 1, RATE);
-    const char *path = sound_path("second.wav");
+    const char *path = temp_path("second.wav");
     write_floats(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, voice, RATE);
     const struct {
         double rate, start, end;
@@ -190,7 +190,7 @@ static void test_standard_input(void **state)
     float *voice = make_voice(RATE, 1, FRAMES);
     int old = dup(STDIN_FILENO);
     for (int f = 0; f < 3; f++) {
-        const char *path = sound_path("input");
+        const char *path = temp_path("input");
         write_floats(path, formats[f], RATE, 1, voice, FRAMES);
         size_t size, count, expected;
         uint8_t *bytes = load(path, &size);
@@ -223,7 +223,7 @@ static void check_sine(int from, int to, double frequency)
     float *samples = malloc(frames * sizeof *samples);
     for (size_t i = 0; i < frames; i++)
         samples[i] = (float)(0.5 * sin(turn * frequency * (double)i / from));
-    const char *path = sound_path("sine.wav");
+    const char *path = temp_path("sine.wav");
     write_floats(path, SF_FORMAT_WAV | SF_FORMAT_FLOAT, from, 1, samples, frames);
     trl_audio_options options = trl_audio_defaults();
     options.rate = to;
@@ -275,7 +275,7 @@ static void test_bad_numbers(void **state)
 {
     (void)state;
     float *voice = make_voice(RATE, 2, FRAMES);
-    const char *path = sound_path("nan.wav");
+    const char *path = temp_path("nan.wav");
     trl_audio_options right = trl_audio_defaults(), converted = trl_audio_defaults();
     right.channel = 1;
     converted.rate = 8000;
@@ -305,7 +305,7 @@ static void test_streamed_wav(void **state)
 {
     (void)state;
     float *voice = make_voice(RATE, 1, FRAMES);
-    const char *path = sound_path("streamed.wav");
+    const char *path = temp_path("streamed.wav");
     write_floats(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, voice, FRAMES);
     size_t size, count;
     uint8_t *bytes = load(path, &size);
@@ -339,7 +339,7 @@ static void test_lying_lengths(void **state)
 {
     (void)state;
     float *voice = make_voice(RATE, 1, FRAMES);
-    const char *path = sound_path("lie.wav");
+    const char *path = temp_path("lie.wav");
     write_floats(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, voice, FRAMES);
     size_t size;
     uint8_t *bytes = load(path, &size);
@@ -348,7 +348,7 @@ static void test_lying_lengths(void **state)
     assert_fails(path, NULL, TRL_ECORRUPT,
                  "at byte 8044: the file ends here, but its header promises 1610612736 bytes");
     free(bytes);
-    path = sound_path("lie.flac");
+    path = temp_path("lie.flac");
     write_floats(path, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, RATE, 1, voice, FRAMES);
     bytes = load(path, &size);
     bytes[21] |= 0x0F; /* 36 bits of total samples */
@@ -396,16 +396,16 @@ static void test_not_sound(void **state)
         {"NIST_1A\n   1024\nsample_count -i 10\n", TRL_ECORRUPT, "SPHERE header is damaged or cut off"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        save(sound_path("strange"), cases[i].content, strlen(cases[i].content));
-        assert_fails(sound_path("strange"), NULL, cases[i].code, cases[i].saying);
-        assert_non_null(strstr(err.text, sound_path("strange")));
+        save(temp_path("strange"), cases[i].content, strlen(cases[i].content));
+        assert_fails(temp_path("strange"), NULL, cases[i].code, cases[i].saying);
+        assert_non_null(strstr(err.text, temp_path("strange")));
     }
-    assert_fails(sound_path("nowhere.wav"), NULL, TRL_ENOENT, "nowhere.wav: ");
-    assert_fails(sound_folder, NULL, TRL_EIO, "is a folder");
+    assert_fails(temp_path("nowhere.wav"), NULL, TRL_ENOENT, "nowhere.wav: ");
+    assert_fails(temp_folder, NULL, TRL_EIO, "is a folder");
     if (geteuid() != 0) { /* root may read everything */
-        chmod(sound_path("strange"), 0);
-        assert_fails(sound_path("strange"), NULL, TRL_EIO, "Permission denied");
-        chmod(sound_path("strange"), 0600);
+        chmod(temp_path("strange"), 0);
+        assert_fails(temp_path("strange"), NULL, TRL_EIO, "Permission denied");
+        chmod(temp_path("strange"), 0600);
     }
 }
 
@@ -425,10 +425,10 @@ static void test_mpeg_or_raw(void **state)
         SF_INFO info = {.format = MP3, .samplerate = rates[i], .channels = 1};
         if (!sf_format_check(&info))
             break;
-        write_floats(sound_path("a.mp3"), info.format, rates[i], 1, tone, RATE);
+        write_floats(temp_path("a.mp3"), info.format, rates[i], 1, tone, RATE);
         trl_audio_info found;
         size_t count;
-        float *samples = read_ok(sound_path("a.mp3"), NULL, &found, &count);
+        float *samples = read_ok(temp_path("a.mp3"), NULL, &found, &count);
         assert_true(found.rate == rates[i] && count >= RATE);
         trl_audio_free(samples);
     }
@@ -439,8 +439,8 @@ static void test_mpeg_or_raw(void **state)
         for (size_t j = 0; j < sizeof raw; j++)
             raw[j] = (uint8_t)(j * 37 % 251);
         memcpy(raw, starts[i], 4);
-        save(sound_path("raw"), raw, sizeof raw);
-        assert_fails(sound_path("raw"), NULL, TRL_EFORMAT, "not a sound file with a header");
+        save(temp_path("raw"), raw, sizeof raw);
+        assert_fails(temp_path("raw"), NULL, TRL_EFORMAT, "not a sound file with a header");
     }
 }
 
@@ -448,7 +448,7 @@ static void test_allocation_failure(void **state)
 {
     (void)state;
     float *voice = make_voice(RATE, 2, FRAMES);
-    const char *path = sound_path("memory.flac");
+    const char *path = temp_path("memory.flac");
     write_floats(path, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, RATE, 2, voice, FRAMES);
     trl_audio_options options = {8000, TRL_CHANNEL_MIX, 0.01, -1};
     long n = 1;
@@ -477,5 +477,5 @@ int main(void)
         cmocka_unit_test(test_lying_lengths),      cmocka_unit_test(test_not_sound),
         cmocka_unit_test(test_allocation_failure),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -1,27 +1,14 @@
 /* Corpora: each form gives the same kind of object, and everything wrong with it is said with its place. */
-#include "make_sound.h"
+#include "corpus_fixture.h"
 
 #include "base/memory.h"
 #include "corpus/corpus_builder.h"
 
 #include <sys/stat.h>
-#include <trellis/corpus.h>
-
-static trl_error err;
-static trl_findings *findings;
-static trl_corpus *corpus;
-
-static void put(const char *name, const char *content)
-{
-    FILE *file = fopen(sound_path(name), "wb");
-    assert_non_null(file);
-    fputs(content, file);
-    fclose(file);
-}
 
 static void folder(const char *name)
 {
-    assert_int_equal(mkdir(sound_path(name), 0777), 0);
+    assert_int_equal(mkdir(temp_path(name), 0777), 0);
 }
 
 /* A sine of this many samples at 16 kHz. */
@@ -30,26 +17,13 @@ static void sound(const char *name, size_t frames)
     float *samples = malloc((frames + 1) * sizeof *samples);
     for (size_t i = 0; i < frames; i++)
         samples[i] = 0.5f * (float)sin(0.1 * (double)i);
-    write_floats(sound_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, samples, frames);
+    write_floats(temp_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, samples, frames);
     free(samples);
-}
-
-static int set_up(void **state)
-{
-    return make_folder(state) || trl_findings_create(&findings, &err) < 0;
-}
-
-static int tear_down(void **state)
-{
-    trl_corpus_destroy(corpus);
-    trl_findings_destroy(findings);
-    corpus = NULL;
-    return remove_folder(state);
 }
 
 static void read_ok(const char *name)
 {
-    if (trl_corpus_read(sound_path(name), NULL, findings, &corpus, &err) < 0)
+    if (trl_corpus_read(temp_path(name), NULL, findings, &corpus, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -208,7 +182,7 @@ static void test_no_transcript_at_all_is_said_once(void **state)
     trl_corpus_destroy(corpus);
     trl_corpus_options o = trl_corpus_defaults();
     o.need_text = 0;
-    assert_int_equal(trl_corpus_read(sound_path("set"), &o, findings, &corpus, &err), 0);
+    assert_int_equal(trl_corpus_read(temp_path("set"), &o, findings, &corpus, &err), 0);
     assert_int_equal(trl_findings_count(findings), 1);
     assert_false(utterance("u1")->bad);
 }
@@ -281,7 +255,7 @@ static void test_folder_broken(void **state)
     sound("speech/h.flac", 100);
     put("speech/h.lab", "h");
     sound("speech/i\xFF.wav", 100);
-    assert_int_equal(symlink("nowhere", sound_path("speech/j.wav")), 0);
+    assert_int_equal(symlink("nowhere", temp_path("speech/j.wav")), 0);
     read_ok("speech");
     ASSERT_IDS("a", "b", "d", "e", "f", "g", "h");
     assert_string_equal(utterance("a")->text, "a");
@@ -314,11 +288,11 @@ static void test_text_that_nobody_needs(void **state)
     put("set/wav.scp", "u1 ../speech/a.wav\nu2 ../speech/b.wav\n");
     put("set/text", "u1 \xE9t\xE9\nu2 two\nu3 three\n");
     trl_corpus_options o = {.need_text = 0};
-    assert_int_equal(trl_corpus_read(sound_path("speech"), &o, findings, &corpus, &err), 0);
+    assert_int_equal(trl_corpus_read(temp_path("speech"), &o, findings, &corpus, &err), 0);
     ASSERT_IDS("a", "b");
     assert_false(utterance("a")->bad || utterance("b")->bad);
     trl_corpus_destroy(corpus);
-    assert_int_equal(trl_corpus_read(sound_path("set"), &o, findings, &corpus, &err), 0);
+    assert_int_equal(trl_corpus_read(temp_path("set"), &o, findings, &corpus, &err), 0);
     assert_false(utterance("u1")->bad);
     assert_null(utterance("u1")->text);
     assert_string_equal(utterance("u2")->text, "two");
@@ -340,15 +314,15 @@ static void test_folder_links(void **state)
         snprintf(link, sizeof link, "speech/l%d", i);
         if (i == 8)
             folder("speech/z");
-        assert_int_equal(symlink("z", sound_path(link)), 0);
+        assert_int_equal(symlink("z", temp_path(link)), 0);
     }
     folder("other");
     sound("speech/z/1.wav", 100);
     put("speech/z/1.lab", "one");
     sound("other/2.wav", 100);
     put("other/2.lab", "two");
-    assert_int_equal(symlink("..", sound_path("speech/z/up")), 0);
-    assert_int_equal(symlink("../other", sound_path("speech/more")), 0);
+    assert_int_equal(symlink("..", temp_path("speech/z/up")), 0);
+    assert_int_equal(symlink("../other", temp_path("speech/more")), 0);
     read_ok("speech");
     ASSERT_IDS("1", "2");
     assert_string_equal(utterance("1")->speaker, "z");
@@ -373,12 +347,12 @@ static void test_single_sound(void **state)
     for (int i = 0; i < 2; i++) { /* the one that is named, whatever its extension and whatever lies beside it */
         trl_corpus_options o = {.format = TRL_CORPUS_SOUND, .need_text = 1};
         const char *name = i == 0 ? "one.wav" : "one.odd";
-        assert_int_equal(trl_corpus_read(sound_path(name), &o, findings, &corpus, &err), 0);
+        assert_int_equal(trl_corpus_read(temp_path(name), &o, findings, &corpus, &err), 0);
         ASSERT_IDS("one");
         assert_string_equal(utterance("one")->path + strlen(utterance("one")->path) - strlen(name), name);
         assert_string_equal(utterance("one")->text, "hello");
         trl_corpus_destroy(corpus);
-        assert_int_equal(trl_corpus_read(sound_path("gone.wav"), &o, findings, &corpus, &err), TRL_ENOENT);
+        assert_int_equal(trl_corpus_read(temp_path("gone.wav"), &o, findings, &corpus, &err), TRL_ENOENT);
     }
     assert_int_equal(trl_findings_count(findings), 0);
     assert_int_equal(trl_corpus_read("-", NULL, findings, &corpus, &err), 0);
@@ -451,7 +425,7 @@ static void test_manifest_broken(void **state)
 
 static void assert_no_corpus(const char *name, int code, const char *saying)
 {
-    int got = trl_corpus_read(sound_path(name), NULL, findings, &corpus, &err);
+    int got = trl_corpus_read(temp_path(name), NULL, findings, &corpus, &err);
     if (got != code || !strstr(err.text, saying))
         fail_msg("%s: %d %s", name, got, err.text);
     assert_null(corpus);
@@ -517,7 +491,7 @@ static void make_mixed_corpora(void)
     sound("speech/c.wav", 10);
     put("speech/c.lab", "far too many words for this little sound");
     put("speech/d.lab", "alone");
-    assert_int_equal(symlink("..", sound_path("speech/s/up")), 0);
+    assert_int_equal(symlink("..", temp_path("speech/s/up")), 0);
     sound("speech/e.wav", 32000);
     put("speech/e.TextGrid",
         "\"ooTextFile\" \"TextGrid\" 0 2 <exists> 2 \"IntervalTier\" \"x - words\" 0 2 2 0 1 \"one\" "
@@ -537,7 +511,7 @@ static void test_out_of_memory(void **state)
     static const char *const names[] = {"set", "speech", "m.tsv", "speech/c.wav", "above"};
     make_mixed_corpora();
     trl_lexicon *lexicon;
-    assert_int_equal(trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err), 0);
+    assert_int_equal(trl_lexicon_read(temp_path("lexicon.txt"), NULL, &lexicon, &err), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int code = TRL_ENOMEM, n;
         for (n = 1; code == TRL_ENOMEM; n++) {
@@ -545,7 +519,7 @@ static void test_out_of_memory(void **state)
             trl_check_summary summary;
             assert_int_equal(trl_findings_create(&list, &err), 0);
             trl__memory_fail_after(n);
-            code = trl_corpus_read(sound_path(names[i]), NULL, list, &corpus, &err);
+            code = trl_corpus_read(temp_path(names[i]), NULL, list, &corpus, &err);
             if (code == 0)
                 code = trl_corpus_check(corpus, lexicon, NULL, NULL, &summary, list, &err);
             trl__memory_fail_after(0);

@@ -1,26 +1,14 @@
 /* The check of a corpus: each thing that can be wrong with sound, its place, the order, the sums. */
-#include "make_sound.h"
+#include "corpus_fixture.h"
 
 #include "corpus/corpus_builder.h"
 #include "corpus/near_word.h"
 
 #include <sys/stat.h>
-#include <trellis/corpus.h>
 
 #define RATE 16000
 
-static trl_error err;
-static trl_findings *findings;
-static trl_corpus *corpus;
 static trl_check_summary summary;
-
-static void put(const char *name, const char *content)
-{
-    FILE *file = fopen(sound_path(name), "wb");
-    assert_non_null(file);
-    fputs(content, file);
-    fclose(file);
-}
 
 /* A square wave of this height; `full` of its samples are at full scale instead. */
 static void sound(const char *name, int rate, int channels, size_t frames, float height, size_t full)
@@ -30,28 +18,15 @@ static void sound(const char *name, int rate, int channels, size_t frames, float
         samples[i] = i / 50 % 2 ? height : -height;
     for (size_t i = 0; i < full; i++)
         samples[i] = i % 2 ? 1.0f : -1.0f;
-    write_floats(sound_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, rate, channels, samples, frames);
+    write_floats(temp_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, rate, channels, samples, frames);
     free(samples);
-}
-
-static int set_up(void **state)
-{
-    return make_folder(state) || trl_findings_create(&findings, &err) < 0;
-}
-
-static int tear_down(void **state)
-{
-    trl_corpus_destroy(corpus);
-    trl_findings_destroy(findings);
-    corpus = NULL;
-    return remove_folder(state);
 }
 
 static void check(const char *name, const trl_lexicon *lexicon, const trl_check_options *options, int threads)
 {
     trl_pool *pool;
     assert_int_equal(trl_pool_create(threads, &pool, &err), 0);
-    if (trl_corpus_read(sound_path(name), NULL, findings, &corpus, &err) < 0 ||
+    if (trl_corpus_read(temp_path(name), NULL, findings, &corpus, &err) < 0 ||
         trl_corpus_check(corpus, lexicon, options, pool, &summary, findings, &err) < 0)
         fail_msg("%s", err.text);
     trl_pool_destroy(pool);
@@ -84,8 +59,8 @@ static void make_bad_sounds(void)
     put("h.wav", "");
     put("i.wav", "this is no sound at all");
     sound("k.wav", RATE, 1, RATE, 0.1f, 0);
-    assert_int_equal(truncate(sound_path("k.wav"), 20000), 0);
-    assert_int_equal(mkfifo(sound_path("l.wav"), 0666), 0);
+    assert_int_equal(truncate(temp_path("k.wav"), 20000), 0);
+    assert_int_equal(mkfifo(temp_path("l.wav"), 0666), 0);
     put("m.tsv", "id\tpath\ttext\n"
                  "a\ta.wav\tone\nb\tb.wav\tone\nc\tc.wav\tone\nd\td.wav\tone\ne\te.wav\tone\nf\tf.wav\tone\n"
                  "g\tg.wav\tone\nh\th.wav\tone\ni\ti.wav\tone\nk\tk.wav\tone\nl\tl.wav\tone\n");
@@ -158,7 +133,7 @@ static trl_lexicon *make_lexicon(void)
 {
     trl_lexicon *lexicon;
     put("lexicon.txt", "long a b c d e f g h i j\nlong(2) a b c d e\nhi a\n");
-    if (trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err) < 0)
+    if (trl_lexicon_read(temp_path("lexicon.txt"), NULL, &lexicon, &err) < 0)
         fail_msg("%s", err.text);
     return lexicon;
 }
@@ -232,7 +207,7 @@ static void test_near_words(void **state)
     trl__near_words near = {0};
     put("lexicon.txt", "ZERO z\nzErO y\nsuit s\n\xC3\xBC"
                        "ber u\n'Bout b\no'clock o\n\xC3\xB7 d\n");
-    assert_int_equal(trl_lexicon_read(sound_path("lexicon.txt"), NULL, &lexicon, &err), 0);
+    assert_int_equal(trl_lexicon_read(temp_path("lexicon.txt"), NULL, &lexicon, &err), 0);
     assert_int_equal(trl__near_words_build(&near, lexicon, &err), 0);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const char *found;
@@ -269,7 +244,7 @@ static void test_too_short(void **state)
 static void test_missing_sound_is_said_once(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(sound_path("folder.wav"), 0777), 0);
+    assert_int_equal(mkdir(temp_path("folder.wav"), 0777), 0);
     put("m.tsv", "id\tpath\ttext\na\tgone.wav\tone\nb\ttouch pwned |\ttwo\nc\tfolder.wav\tthree\n");
     check("m.tsv", NULL, NULL, 1);
     assert_finding(0, TRL_FINDING_NO_SOUND, "m.tsv", 2, "a", "gone.wav");
@@ -284,8 +259,8 @@ static void test_sound_that_vanishes(void **state)
     (void)state;
     sound("a.wav", RATE, 1, RATE, 0.1f, 0);
     put("m.tsv", "id\tpath\ttext\na\ta.wav\tone\n");
-    assert_int_equal(trl_corpus_read(sound_path("m.tsv"), NULL, findings, &corpus, &err), 0);
-    assert_int_equal(unlink(sound_path("a.wav")), 0);
+    assert_int_equal(trl_corpus_read(temp_path("m.tsv"), NULL, findings, &corpus, &err), 0);
+    assert_int_equal(unlink(temp_path("a.wav")), 0);
     assert_int_equal(trl_corpus_check(corpus, NULL, NULL, NULL, NULL, findings, &err), 0);
     assert_finding(0, TRL_FINDING_NO_SOUND, "a.wav", 0, "a", "");
     assert_true(trl_corpus_get(corpus, 0)->bad);

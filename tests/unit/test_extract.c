@@ -16,7 +16,7 @@ static trl_error err;
 
 static void add_line(const char *name, const char *text)
 {
-    FILE *file = fopen(sound_path(name), "a");
+    FILE *file = fopen(temp_path(name), "a");
     assert_non_null(file);
     fprintf(file, "%s\n", text);
     assert_int_equal(fclose(file), 0);
@@ -27,7 +27,7 @@ static void add_utterance(const char *id, const char *speaker, const float *samp
     char name[32], line[64];
     snprintf(name, sizeof name, "%s.wav", id);
     if (samples)
-        write_floats(sound_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, samples, count);
+        write_floats(temp_path(name), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, samples, count);
     snprintf(line, sizeof line, "%s %s.wav", id, id);
     add_line("wav.scp", line);
     snprintf(line, sizeof line, "%s %s", id, speaker);
@@ -36,7 +36,7 @@ static void add_utterance(const char *id, const char *speaker, const float *samp
 
 static int make_corpus(void **state)
 {
-    if (make_folder(state) != 0)
+    if (temp_folder_make(state) != 0)
         return -1;
     for (int i = 0; i < GOOD; i++) {
         char id[8], speaker[8];
@@ -57,7 +57,7 @@ static int make_bad_corpus(void **state)
     float silence[399] = {0};
     add_utterance("v1-short", "s0", silence, 399);
     add_utterance("v2-broken", "s1", NULL, 0);
-    save(sound_path("v2-broken.wav"), "RIFF this is no sound", 21);
+    save(temp_path("v2-broken.wav"), "RIFF this is no sound", 21);
     add_utterance("v3-missing", "s2", NULL, 0);
     return 0;
 }
@@ -67,7 +67,7 @@ static trl_corpus *read_corpus(trl_findings *findings)
     trl_corpus *corpus;
     trl_corpus_options o = trl_corpus_defaults();
     o.need_text = 0;
-    if (trl_corpus_read(sound_folder, &o, findings, &corpus, &err) < 0)
+    if (trl_corpus_read(temp_folder, &o, findings, &corpus, &err) < 0)
         fail_msg("%s", err.text);
     return corpus;
 }
@@ -378,14 +378,14 @@ static void test_bad_ones_stop(void **state)
     assert_int_equal(extract(f, 2, NULL, findings, &d, NULL), TRL_EINVAL); /* known from reading the corpus */
     assert_non_null(strstr(err.text, "v3-missing"));
     assert_int_equal(d.count, 0);
-    save(sound_path("v3-missing.wav"), "x", 1);
+    save(temp_path("v3-missing.wav"), "x", 1);
     for (int threads = 1; threads < 6; threads += 2) { /* the first in corpus order, for any threads */
         assert_int_equal(extract(f, threads, NULL, findings, &d, NULL), TRL_EINVAL);
         assert_non_null(strstr(err.text, "utterance v1-short"));
         assert_int_equal(d.count, GOOD);
         free_delivery(&d);
     }
-    assert_int_equal(remove(sound_path("v3-missing.wav")), 0);
+    assert_int_equal(remove(temp_path("v3-missing.wav")), 0);
     trl_findings_destroy(findings);
     trl_frontend_destroy(f);
 }
@@ -423,6 +423,6 @@ int main(void)
         cmocka_unit_test(test_bad_ones_stop),
         cmocka_unit_test(test_missing_channel),
     };
-    int failed = cmocka_run_group_tests(good, make_corpus, remove_folder);
-    return failed + cmocka_run_group_tests(bad, make_bad_corpus, remove_folder);
+    int failed = cmocka_run_group_tests(good, make_corpus, temp_folder_remove);
+    return failed + cmocka_run_group_tests(bad, make_bad_corpus, temp_folder_remove);
 }

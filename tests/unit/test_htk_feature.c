@@ -1,10 +1,8 @@
 /* HTK parameter files, from bytes laid out by hand. */
-#include "feature_fixture.h"
+#include "bytes_fixture.h"
 #include "feat/feature_format.h"
 
 #include <trellis/feature_file.h>
-
-static trl_error err;
 
 static int read_bytes(const void *bytes, size_t size, trl_matrix *m)
 {
@@ -14,16 +12,6 @@ static int read_bytes(const void *bytes, size_t size, trl_matrix *m)
     trl__source_close(&source);
     return code;
 }
-
-static void expect(const void *bytes, size_t size, size_t rows, size_t cols, const float *numbers)
-{
-    trl_matrix m = {0}, expected = {(float *)(uintptr_t)numbers, rows, cols, cols, 0};
-    assert_int_equal(read_bytes(bytes, size, &m), 0);
-    assert_same(&m, &expected);
-    trl_matrix_free(&m);
-}
-
-#define EXPECT(bytes, rows, cols, ...) expect(bytes, sizeof(bytes) - 1, rows, cols, (const float[]){__VA_ARGS__})
 
 #define PERIOD "\0\1\x86\xA0" /* 100000 x 100 ns = 10 ms */
 
@@ -57,17 +45,6 @@ static void the_checksum_is_checked(void **state)
     assert_int_equal(read_bytes(good, sizeof good - 3, &m), TRL_ECORRUPT);
     trl_matrix_free(&m);
 }
-
-static void refuse(const void *bytes, size_t size, int code, const char *text)
-{
-    trl_matrix m = {0};
-    assert_int_equal(read_bytes(bytes, size, &m), code);
-    if (!strstr(err.text, text))
-        fail_msg("'%s' is not in '%s'", text, err.text);
-    trl_matrix_free(&m);
-}
-
-#define REFUSE(bytes, code, text) refuse(bytes, sizeof(bytes) - 1, code, text)
 
 static void wrong_files_are_refused(void **state)
 {
