@@ -1,8 +1,8 @@
 /* Kaldi archives and scripts, from bytes laid out by hand. */
 #include "bytes_fixture.h"
+#include "comma_locale.h"
 #include "feat/feature_format.h"
 
-#include <locale.h>
 #include <trellis/feature_file.h>
 
 /* The first matrix of an archive in memory; none at all is TRL_ENOENT. */
@@ -204,15 +204,7 @@ static void files_are_found_beside_the_script(void **state)
 static void commas_of_the_language_do_not_matter(void **state)
 {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8",  "fr_FR.UTF-8",
-                                        "fr_FR.utf8",  "nl_NL.UTF-8", "de_DE"};
-    const char *set = NULL;
-    for (size_t i = 0; !set && i < sizeof names / sizeof *names; i++)
-        set = setlocale(LC_ALL, names[i]);
-    if (!set) {
-        print_message("no language with decimal commas is installed\n");
-        skip();
-    }
+    set_comma_locale();
     trl_feature_writer *writer;
     float number = 2.5f;
     trl_matrix m = {&number, 1, 1, 1, 0};
