@@ -282,9 +282,52 @@ static void format_number(double value, int is_float, int least, int most, char 
         uselocale(before);
 }
 
+/* Writes number / 10^places: from the last digit to the first, then turned round. */
+static void write_decimal(int negative, uint64_t number, int places, char *out)
+{
+    char text[32];
+    int length = 0, digits = 0;
+    for (; places > 0 && number % 10 == 0; places--)
+        number /= 10;
+    do {
+        text[length++] = (char)('0' + number % 10);
+        number /= 10;
+        if (++digits == places)
+            text[length++] = '.';
+    } while (number > 0 || digits <= places);
+    if (negative)
+        *out++ = '-';
+    while (length > 0)
+        *out++ = text[--length];
+    *out = '\0';
+}
+
+/* Numbers of the usual size, many times faster than printf: whole archives are written as text. number = value * 10^places is tried
+ * with six to nine digits until it lies nearer to the value than half the way to the next float, so that it reads back
+ * to the same one; nine digits always do. Returns 0 for other sizes. */
+static int format_usual(float value, char *out)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
+    double size = fabs((double)value), next = (double)nextafterf(fabsf(value), 0);
+    if (!(size >= 1e-3 && size < 1e6))
+        return 0;
+    int places = 8; /* that give six digits or more */
+    while (places > 0 && size * powers[places] >= 1e6)
+        places--;
+    for (int tries = 0; tries < 4; tries++, places++) {
+        uint64_t number = (uint64_t)(size * powers[places] + 0.5);
+        if (fabs((double)number / powers[places] - size) < 0.499 * (size - next)) {
+            write_decimal(value < 0, number, places, out);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void trl__format_float(float value, char *out)
 {
-    format_number((double)value, 1, 6, 9, out);
+    if (!format_usual(value, out))
+        format_number((double)value, 1, 6, 9, out);
 }
 
 void trl__format_double(double value, char *out)

@@ -444,8 +444,32 @@ static void formatted_numbers(void **state)
     double back;
     trl__format_double(0.97, text);
     assert_string_equal(text, "0.97");
-    trl__format_float(0.1f, text);
-    assert_string_equal(text, "0.1");
+    static const struct {
+        float value;
+        const char *text;
+    } floats[] = {{0.1f, "0.1"},
+                  {0, "0"},
+                  {-3.5f, "-3.5"},
+                  {1, "1"},
+                  {100, "100"},
+                  {0.001f, "0.001"},
+                  {1e6f, "1e+06"},
+                  {123456, "123456"},
+                  {10, "10"},
+                  {999999.9f, "999999.9"},
+                  {18.33838f, "18.33838"},
+                  {0.0625f, "0.0625"},
+                  {-0.00123f, "-0.00123"},
+                  {1e-9f, "1e-09"}};
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        trl__format_float(floats[i].value, text);
+        assert_string_equal(text, floats[i].text);
+    }
+    for (uint32_t i = 0; i < 300000; i++) { /* the usual sizes */
+        float value = (float)(i % 2 ? 1 : -1) * (float)pow(10, 9.0 * i / 300000 - 3) * (1 + 1e-7f * (float)(i % 97));
+        trl__format_float(value, text);
+        assert_true(strtof(text, NULL) == value);
+    }
     for (uint64_t bits = 1; bits < UINT64_MAX / 3; bits = bits * 3 + 1) { /* also subnormal ones */
         double value;
         float single;
