@@ -114,6 +114,9 @@ static void test_lossy_formats(void **state)
     check_lossy(SF_FORMAT_WAV | SF_FORMAT_ALAW, 8000, 1e-3, "WAV, 8 bit A-law");
     check_lossy(SF_FORMAT_OGG | SF_FORMAT_VORBIS, 16000, 1e-2, "Ogg, Vorbis");
     check_lossy(SF_FORMAT_OGG | SF_FORMAT_OPUS, 16000, 3e-2, "Ogg, Opus");
+    SF_INFO mp3 = {.samplerate = 16000, .channels = 1, .format = SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III};
+    if (sf_format_check(&mp3)) /* libsndfile from 1.1 on */
+        check_lossy(mp3.format, 16000, 3e-2, "MPEG-1/2 Audio, MPEG Layer III");
 }
 
 /* ---- Channels ---- */
