@@ -85,9 +85,9 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             options.quick = 1;
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
             json = argv[++i];
-        else if (strcmp(argv[i], "--corpus") == 0 && i + 1 < argc)
+        else if (strcmp(argv[i], "--corpus") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
             options.corpus = argv[++i];
         else if (argv[i][0] != '-' && !name)
             name = argv[i];

@@ -198,8 +198,11 @@ static int parse_option(const cli_command *command, char *word, char ***next, vo
     if (option->kind == CLI_FLAG && text)
         return cli_usage_error(command, "--%s takes no argument", option->name);
     if (option->kind != CLI_FLAG && !text) {
-        if (!**next)
-            return cli_usage_error(command, "--%s needs an argument: %s", option->name, option->argument);
+        const char *after = **next;
+        int is_number = option->kind == CLI_INT || option->kind == CLI_NUMBER; /* may begin with a minus */
+        if (!after || (!is_number && after[0] == '-' && after[1]))
+            return cli_usage_error(command, "--%s needs an argument: %s%s", option->name, option->argument,
+                                   after ? " (one that begins with a dash: --option=-…)" : "");
         text = *(*next)++;
     }
     return store(command, option, values, text);

@@ -141,7 +141,8 @@ static int say_skipped(const job *j, const trl_extract_summary *s)
         fatal += (size_t)trl_finding_is_fatal(f->kind);
     if (s->skipped == 0 && fatal == 0)
         return EXIT_CLEAN;
-    fprintf(stderr, "%zu utterance%s skipped; what can't be used:\n", s->skipped, s->skipped == 1 ? "" : "s");
+    fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", s->skipped, s->skipped == 1 ? "" : "s",
+            fatal, fatal == 1 ? "y" : "ies");
     corpus_input_report(j->findings, (size_t)-1);
     return EXIT_FINDINGS;
 }

@@ -234,7 +234,8 @@ static int check_drawn(const char *path, trl_error *err)
     struct stat status;
     if (stat(path, &status) == 0 && status.st_size > 0)
         return 0;
-    return cli_error(err, TRL_EIO, "gnuplot has drawn nothing; does this picture's format work in your gnuplot?");
+    return cli_error(err, TRL_EIO,
+                     "gnuplot has drawn nothing: the disk is full, or your gnuplot can't write this format");
 }
 
 static int draw(const char *path, const char *terminal, const plot_input *in, const trl_matrix *mel,

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 
 #include <float.h>
+#include <pthread.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,11 +82,22 @@ static void describe(int format, char *text, size_t size)
     snprintf(text, size, "%s, %s", first ? first : library_name(container), second ? second : library_name(coding));
 }
 
+/* One at a time: libsndfile notes why a file can't be opened in variables that all threads share. The beginning of the file
+ * has been read by now, so nobody waits for a disk. */
+static SNDFILE *open_decoder(trl_audio *audio)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    SNDFILE *file = sf_open_virtual(&trl__sound_source_io, SFM_READ, &audio->format, &audio->source);
+    pthread_mutex_unlock(&mutex);
+    return file;
+}
+
 static int start_decoder(trl_audio *audio, trl_error *err)
 {
     audio->source.position = 0;
     audio->format = (SF_INFO){0};
-    audio->file = sf_open_virtual(&trl__sound_source_io, SFM_READ, &audio->format, &audio->source);
+    audio->file = open_decoder(audio);
     if (!audio->file)
         return trl__sound_header_explain(&audio->source, err);
     if (audio->format.channels < 1 || audio->format.samplerate < 1 || audio->format.frames < 0 ||

@@ -380,10 +380,10 @@ int trl__sound_header_explain(trl__sound_source *source, trl_error *err)
             return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is %s", source->name, strangers[i].what);
     for (size_t i = 0; i < sizeof sounds / sizeof *sounds; i++)
         if (starts(head, n, 0, sounds[i].magic))
-            return trl__fail(err, n < 44 ? TRL_ECORRUPT : TRL_EUNSUPPORTED,
-                             "%s: %s with a damaged header or a kind of coding that can't be read; convert it: "
-                             "ffmpeg -i IN OUT.wav",
-                             source->name, sounds[i].what);
+            return trl__fail_byte(err, n < 44 ? TRL_ECORRUPT : TRL_EUNSUPPORTED, source->name, 0,
+                                  "%s with a damaged header or a kind of coding that can't be read; convert it: "
+                                  "ffmpeg -i IN OUT.wav",
+                                  sounds[i].what);
     if (starts(head, n, 0, "\xff\xfe") && n > 3 && head[3] == 0)
         return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is text in UTF-16", source->name);
     if (is_text(head, n))

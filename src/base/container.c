@@ -312,9 +312,9 @@ static int check_sections(const trl__container *c, trl_error *err)
 static int check_all(trl__container *c, const char *kind, uint32_t newest_version, trl_error *err)
 {
     if (c->size < sizeof magic || memcmp(c->bytes, magic, sizeof magic) != 0)
-        return trl__fail(err, TRL_EFORMAT, "%s: not a trellis file of '%s'", c->path, kind);
+        return trl__fail_byte(err, TRL_EFORMAT, c->path, 0, "not a trellis file of '%s'", kind);
     if (c->size < sizeof(header))
-        return trl__fail(err, TRL_ECORRUPT, "%s: cut off inside the header", c->path);
+        return trl__fail_byte(err, TRL_ECORRUPT, c->path, c->size, "cut off inside the header");
     memcpy(&c->header, c->bytes, sizeof c->header);
     int code = check_header(c, kind, newest_version, err);
     if (code == 0)
@@ -417,6 +417,11 @@ int trl__container_section(const trl__container *container, const char *name, co
 uint32_t trl__container_version(const trl__container *container)
 {
     return container->header.kind_version;
+}
+
+uint64_t trl__container_offset(const trl__container *container, const void *byte)
+{
+    return (uint64_t)((const unsigned char *)byte - container->bytes);
 }
 
 const char *trl__container_path(const trl__container *container)

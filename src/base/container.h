@@ -52,6 +52,9 @@ int trl__container_from_memory(const char *name, const void *bytes, size_t size,
 int trl__container_section(const trl__container *container, const char *name, const void **bytes, uint64_t *size,
                            trl_error *err);
 uint32_t trl__container_version(const trl__container *container);
-const char *trl__container_path(const trl__container *container); /* for messages */
+
+/* For messages: the file, and where in it a byte of a section lies. */
+const char *trl__container_path(const trl__container *container);
+uint64_t trl__container_offset(const trl__container *container, const void *byte);
 
 #endif

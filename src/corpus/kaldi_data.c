@@ -40,7 +40,8 @@ static int next_line(reader *r, trl__text *text, const char *path, int any_bytes
     char *line;
     size_t length;
     while (trl__text_line(text, &line, &length)) {
-        if (!any_bytes && trl__utf8_check(line, length) < length) {
+        size_t checked = any_bytes ? strcspn(line, " \t") : length; /* an id must be UTF-8 in any case */
+        if (trl__utf8_check(line, checked) < checked) {
             int code = trl_findings_add(r->corpus->findings, TRL_FINDING_ENCODING, path, text->line, NULL, err,
                                         "this line is not valid UTF-8; it is left out");
             if (code < 0)

@@ -85,8 +85,8 @@ static const field fields[] = {
     WHOLE(cmvn_window, 2, 1000000, "frames of the sliding window"),
     WHOLE(cmvn_min_window, 1, 1000000, "frames it has at least, at the beginning"),
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
-    WHOLE(deltas, 0, 8, "order of the time derivatives appended; 2: delta and delta-delta"),
-    WHOLE(delta_window, 1, 100, "frames on each side that a derivative looks at"),
+    WHOLE(deltas, 0, 100, "order of the time derivatives appended; 2: delta and delta-delta"),
+    WHOLE(delta_window, 1, 1000, "frames on each side that a derivative looks at"),
     WHOLE(splice_left, 0, 100, "earlier frames put before each frame"),
     WHOLE(splice_right, 0, 100, "later frames put behind it"),
 };

@@ -147,8 +147,9 @@ static int packed_get(trl_feature_reader *reader, size_t i, const char **id, trl
     const record *r = &p->records[i];
     const unsigned char *rows = p->frames + r->offset;
     if (XXH3_64bits(rows, (size_t)(r->rows * r->cols * sizeof(float))) != r->hash)
-        return trl__fail(err, TRL_ECORRUPT, "%s: the frames of utterance %s are damaged (their checksum is wrong)",
-                         trl__container_path(p->container), p->ids[i]);
+        return trl__fail_byte(err, TRL_ECORRUPT, trl__container_path(p->container),
+                              trl__container_offset(p->container, rows),
+                              "the frames of utterance %s are damaged (their checksum is wrong)", p->ids[i]);
     trl_matrix_free(frames);
     *frames = (trl_matrix){.data = (float *)(uintptr_t)rows, /* read-only: see feature_file.h */
                            .rows = (size_t)r->rows,

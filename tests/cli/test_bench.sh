@@ -30,6 +30,7 @@ PYTHON
 
 expect 2 "$bench"
 contains "$err" "usage: trellis-bench" "no name"
+expect 2 "$bench" features --json --quick
 expect 2 "$bench" no-such-benchmark
 expect 3 "$bench" features --quick --corpus "$folder/missing.tsv"
 contains "$err" "missing.tsv" "a corpus that is not there"

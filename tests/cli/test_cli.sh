@@ -75,6 +75,9 @@ done
 expect 2 "$TRELLIS" version --threads -3
 contains "$err" "from 0 up" "a negative number of threads"
 expect 2 "$TRELLIS" version "--$(printf 'x%.0s' $(seq 300))=1"
+expect 2 "$TRELLIS" corpus check here --json --all
+contains "$err" "--json needs an argument: FILE" "an option where a file should stand"
+[ ! -e ./--all ] || wrong "an option was taken for a file name"
 expect 2 "$TRELLIS" version -- --quiet
 contains "$err" "one argument too many: '--quiet'" "an argument after --"
 expect 0 env TRELLIS_CPU=ref "$TRELLIS" version

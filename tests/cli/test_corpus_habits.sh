@@ -133,4 +133,12 @@ contains "$err" 'did you mean above/cv/validated.tsv, above/test or above/train?
 run 3 above/cv/more
 [ "${err#*did you mean}" = "$err" ] || wrong "a hint where there is nothing: $err"
 
+# ---- An id that is not UTF-8 ----
+mkdir bytes
+tone bytes/a.wav
+printf 'a a.wav\n' >bytes/wav.scp
+printf 'a one\nb\377 two\n' >bytes/text
+run 1 bytes
+shows 'bytes/text:2: this line is not valid UTF-8; it is left out'
+
 finish

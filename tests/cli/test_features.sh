@@ -91,7 +91,7 @@ mistake() { # mistake CODE PART WORDS …
 mistake 2 "there is no preset 'mfc'; there are mfcc, fbank" corpus --preset mfc
 mistake 2 "a front end has no 'delta'; did you mean deltas?" corpus --set delta=2
 mistake 2 "a front end has no 'xyz'; it has" corpus --set xyz=2
-mistake 2 "deltas = two: a whole number from 0 to 8" corpus --set deltas=two
+mistake 2 "deltas = two: a whole number from 0 to 100" corpus --set deltas=two
 mistake 2 "window = square: choose povey" corpus --set window=square
 mistake 2 "--set takes KEY=VALUE, not 'deltas'" corpus --set deltas
 mistake 2 "num_ceps = 30: at most mel_bins = 23" corpus --set num_ceps=30

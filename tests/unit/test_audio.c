@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 #include <trellis/audio.h>
+#include <trellis/pool.h>
 
 #define RATE 16000
 #define FRAMES 4000
@@ -469,6 +470,34 @@ static void test_allocation_failure(void **state)
     free(voice);
 }
 
+/* ---- Threads ---- */
+
+static int open_what_is_no_sound(void *user, size_t item, int worker, trl_error *error)
+{
+    (void)worker;
+    trl_audio *audio;
+    const char *const *paths = user;
+    int code = trl_audio_open(paths[item % 2], NULL, NULL, &audio, error);
+    return code < 0 && strstr(error->text, paths[item % 2]) ? 0 : TRL_EINVAL;
+}
+
+/* libsndfile keeps the reason of a failure in one place for all threads; the thread sanitizer watches. */
+static void test_failures_in_many_threads(void **state)
+{
+    (void)state;
+    char header[64] = "RIFF\x38\0\0\0WAVEfmt \x10\0\0\0\1"; /* 0 channels at 0 Hz */
+    char names[2][700];
+    const char *const paths[] = {names[0], names[1]};
+    temp_write("junk.wav", "\1\2\3\4 no sound at all, and no text\xFF\xFE", 40);
+    temp_write("nothing.wav", header, sizeof header);
+    snprintf(names[0], sizeof names[0], "%s", temp_path("junk.wav"));
+    snprintf(names[1], sizeof names[1], "%s", temp_path("nothing.wav"));
+    trl_pool *pool;
+    assert_int_equal(trl_pool_create(4, &pool, &err), 0);
+    assert_int_equal(trl_pool_for(pool, 200, open_what_is_no_sound, (void *)(uintptr_t)paths, &err), 0);
+    trl_pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,7 +507,7 @@ int main(void)
         cmocka_unit_test(test_mpeg_or_raw),        cmocka_unit_test(test_rescale),
         cmocka_unit_test(test_bad_numbers),        cmocka_unit_test(test_streamed_wav),
         cmocka_unit_test(test_lying_lengths),      cmocka_unit_test(test_not_sound),
-        cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_allocation_failure), cmocka_unit_test(test_failures_in_many_threads),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -203,8 +203,8 @@ static void test_whole_numbers_out_of_range(void **state)
     REFUSE_WHOLE(lpc_order, 0, 101);
     REFUSE_WHOLE(cmvn_window, 1, 1000001);
     REFUSE_WHOLE(cmvn_min_window, 0, 1000001);
-    REFUSE_WHOLE(deltas, -1, 9);
-    REFUSE_WHOLE(delta_window, 0, 101);
+    REFUSE_WHOLE(deltas, -1, 101);
+    REFUSE_WHOLE(delta_window, 0, 1001);
     REFUSE_WHOLE(splice_left, -1, 101);
     REFUSE_WHOLE(splice_right, -1, 101);
     REFUSE_WHOLE(kind, -1, 3);
