@@ -488,7 +488,8 @@ static void test_failures_in_many_threads(void **state)
     char header[64] = "RIFF\x38\0\0\0WAVEfmt \x10\0\0\0\1"; /* 0 channels at 0 Hz */
     char names[2][700];
     const char *const paths[] = {names[0], names[1]};
-    temp_write("junk.wav", "\1\2\3\4 no sound at all, and no text\xFF\xFE", 40);
+    const char junk[] = "\1\2\3\4 no sound at all, and no text\xFF\xFE";
+    temp_write("junk.wav", junk, sizeof junk);
     temp_write("nothing.wav", header, sizeof header);
     snprintf(names[0], sizeof names[0], "%s", temp_path("junk.wav"));
     snprintf(names[1], sizeof names[1], "%s", temp_path("nothing.wav"));
