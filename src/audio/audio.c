@@ -82,8 +82,8 @@ static void describe(int format, char *text, size_t size)
     snprintf(text, size, "%s, %s", first ? first : library_name(container), second ? second : library_name(coding));
 }
 
-/* One at a time: libsndfile notes why a file can't be opened in variables that all threads share. The beginning of the file
- * has been read by now, so nobody waits for a disk. */
+/* One at a time: libsndfile notes why a file can't be opened in variables that all threads share. The file's first bytes have
+ * been read by then; Ogg reads its end too, and others wait for that. */
 static SNDFILE *open_decoder(trl_audio *audio)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -41,6 +41,12 @@ size_t trl__utf8_check(const char *text, size_t length);
 /* The next field of a line, separated by blanks and tabs and NUL-terminated in place; NULL when there is none. */
 char *trl__next_field(char **cursor);
 
+/* A blank, tab or line end. isspace() would ask the application's locale, where a byte of a UTF-8 character may count as one. */
+static inline int trl__is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Cuts blanks and tabs off both ends, in place. */
 char *trl__trim(char *text);
 

@@ -3,7 +3,6 @@
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +104,7 @@ static char *name_copy(trl__arena *arena, const char *text)
 {
     char *copy = trl__arena_copy(arena, text, strlen(text));
     for (char *c = copy; c && *c; c++)
-        if (isspace((unsigned char)*c))
+        if (trl__is_space(*c))
             *c = '_';
     return copy;
 }
@@ -165,7 +164,7 @@ static char *single_blanks(trl__arena *arena, const char *text, size_t length)
     char *copy = trl__arena_alloc(arena, length + 1);
     size_t used = 0;
     for (size_t i = 0; copy && i < length; i++)
-        if (!isspace((unsigned char)text[i]))
+        if (!trl__is_space(text[i]))
             copy[used++] = text[i];
         else if (used > 0 && copy[used - 1] != ' ')
             copy[used++] = ' ';

@@ -10,7 +10,6 @@
 #include "corpus/corpus_builder.h"
 #include "corpus/textgrid.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -284,7 +283,7 @@ static int spans_lines(const char *text, size_t length)
     const char *end = memchr(text, '\n', length);
     size_t first = end ? (size_t)(end - text) + 1 : length;
     for (size_t i = first; i < length; i++)
-        if (!isspace((unsigned char)text[i]))
+        if (!trl__is_space(text[i]))
             return 1;
     return 0;
 }

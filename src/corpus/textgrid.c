@@ -64,7 +64,7 @@ static int scan_string(scanner *s, value *out)
 static int scan_word(scanner *s, value *out, int *counts)
 {
     char *start = s->at;
-    while (s->at < s->end && !isspace((unsigned char)*s->at) && *s->at != '"')
+    while (s->at < s->end && !trl__is_space(*s->at) && *s->at != '"')
         s->at++;
     char next = *s->at;
     *s->at = '\0';
@@ -86,7 +86,7 @@ static int scan_word(scanner *s, value *out, int *counts)
 static int next_value(scanner *s, value *out)
 {
     for (;;) {
-        while (s->at < s->end && isspace((unsigned char)*s->at))
+        while (s->at < s->end && trl__is_space(*s->at))
             step(s);
         if (s->at == s->end) {
             *out = (value){VALUE_END, "", 0, s->line};

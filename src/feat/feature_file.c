@@ -97,6 +97,21 @@ static int check_numbers(const char *place, const char *id, const trl_matrix *fr
     return 0;
 }
 
+/* The format of a place, the path in it, and a copy of the place that the reader or writer keeps for its messages. */
+static int locate(const char *place, int reading, const trl__feature_format **format, const char **path, char **copy,
+                  trl_error *err)
+{
+    *copy = NULL;
+    int code = find_format(place, format, path, err);
+    if (code == 0)
+        code = only_ark_is_a_stream(place, *format, *path, err);
+    if (code == 0 && !(reading ? (*format)->open != NULL : (*format)->create != NULL))
+        code = trl__fail(err, TRL_EUNSUPPORTED, "%s: %s", place, (*format)->instead);
+    if (code == 0 && !(*copy = trl__strdup(place)))
+        code = trl__fail_memory(err);
+    return code;
+}
+
 /* ---- reading ---- */
 
 int trl_feature_reader_open(const char *place, trl_feature_reader **out, trl_error *err)
@@ -104,14 +119,10 @@ int trl_feature_reader_open(const char *place, trl_feature_reader **out, trl_err
     *out = NULL;
     const trl__feature_format *format;
     const char *path;
-    int code = find_format(place, &format, &path, err);
+    char *copy;
+    int code = locate(place, 1, &format, &path, &copy, err);
     if (code == 0)
-        code = only_ark_is_a_stream(place, format, path, err);
-    if (code == 0 && !format->open)
-        code = trl__fail(err, TRL_EUNSUPPORTED, "%s: %s", place, format->instead);
-    char *copy = code == 0 ? trl__strdup(place) : NULL;
-    if (code == 0)
-        code = copy ? format->open(path, out, err) : trl__fail_memory(err);
+        code = format->open(path, out, err);
     if (code < 0)
         trl__free(copy);
     else if (*out)
@@ -239,14 +250,10 @@ int trl_feature_writer_open(const char *place, const trl_feature_writer_options 
     trl_feature_writer_options defaults = trl_feature_writer_defaults();
     const trl__feature_format *format;
     const char *path;
-    int code = find_format(place, &format, &path, err);
+    char *copy;
+    int code = locate(place, 0, &format, &path, &copy, err);
     if (code == 0)
-        code = only_ark_is_a_stream(place, format, path, err);
-    if (code == 0 && !format->create)
-        code = trl__fail(err, TRL_EUNSUPPORTED, "%s: %s", place, format->instead);
-    char *copy = code == 0 ? trl__strdup(place) : NULL;
-    if (code == 0)
-        code = copy ? format->create(path, options ? options : &defaults, out, err) : trl__fail_memory(err);
+        code = format->create(path, options ? options : &defaults, out, err);
     if (code < 0)
         trl__free(copy);
     else if (*out)
