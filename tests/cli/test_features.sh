@@ -154,6 +154,10 @@ if command -v gnuplot >/dev/null; then
     sox -n -r 16000 -b 16 tiny.wav synth 0.012 sine 300
     expect 0 "$TRELLIS" features tiny.wav -q --set frame_ms=5 --set shift_ms=2 --plot tiny.png
     png_is_whole tiny.png
+    # Longer than a picture can have columns: 400 s, one frame each 10 ms. The script that gnuplot gets must not grow with it.
+    sox -n -R -r 8000 -b 16 long.wav synth 400 pinknoise vol 0.2
+    expect 0 "$TRELLIS" features long.wav -q --set rate=8000 --plot long.png
+    png_is_whole long.png
     expect 3 "$TRELLIS" features corpus -q --plot no/such/first.png
     contains "$err" "no/such" "unwritable picture"
     [ ! -s out ] || wrong "an unwritable picture goes to standard output"

@@ -39,6 +39,7 @@ static void check_example(const trl__container *c)
     assert_int_equal(size, 0);
     assert_int_equal(trl__container_section(c, "sixteen.letters_", &bytes, &size, NULL), 0);
     assert_int_equal(size, 20 * sizeof(float));
+    assert_int_equal(trl__container_offset(c, bytes), 128); /* as the layout below says */
     assert_int_equal((uintptr_t)bytes % 64, 0);
     assert_int_equal(trl__container_section(c, "absent", &bytes, &size, NULL), TRL_ECORRUPT);
 }
@@ -59,6 +60,18 @@ static void reads_what_was_written(void **state)
     assert_memory_equal(bytes + 64, small_text, sizeof small_text);
     assert_int_equal(size, 64 + 64 + 128 + 3 * 48);
     free(bytes);
+}
+
+static void refuses_bytes_before_a_section(void **state)
+{
+    (void)state;
+    trl__container_writer *writer;
+    trl_error err;
+    assert_int_equal(trl__container_create(temp_path("early"), "example", 1, &writer, &err), 0);
+    assert_int_equal(trl__container_position(writer), 0);
+    assert_int_equal(trl__container_write(writer, small_text, 5, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "must begin before its bytes"));
+    trl__container_abort(writer);
 }
 
 static void refuses_other_kinds_and_versions(void **state)
@@ -238,7 +251,7 @@ int main(void)
         cmocka_unit_test(reads_what_was_written),      cmocka_unit_test(refuses_other_kinds_and_versions),
         cmocka_unit_test(refuses_every_flipped_byte),  cmocka_unit_test(refuses_lies_with_right_checksums),
         cmocka_unit_test(refuses_every_other_length),  cmocka_unit_test(leaves_the_old_file_after_an_abort),
-        cmocka_unit_test(survives_allocation_failure),
+        cmocka_unit_test(survives_allocation_failure), cmocka_unit_test(refuses_bytes_before_a_section),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
