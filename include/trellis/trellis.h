@@ -2,6 +2,7 @@
 #ifndef TRELLIS_TRELLIS_H
 #define TRELLIS_TRELLIS_H
 
+#include <trellis/align.h>
 #include <trellis/api.h>
 #include <trellis/audio.h>
 #include <trellis/corpus.h>
@@ -14,8 +15,10 @@
 #include <trellis/lexicon.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>
+#include <trellis/model.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
+#include <trellis/train.h>
 #include <trellis/version.h>
 
 #endif

@@ -1,0 +1,99 @@
+/* Forced alignment: when was each word, phone and state said?
+ *
+ *     trl_align_options o = trl_align_defaults();
+ *     trl_align_corpus(model, lexicon, corpus, &o, pool, skipped, use, user, &summary, &err);
+ *
+ *     static int use(void *user, const trl_alignment *a, trl_error *err)   // in corpus order, one call at a time
+ *     {
+ *         for (size_t i = 0; i < a->words.count; i++)
+ *             printf("%s %.3f %.3f\n", a->words.items[i].label, a->words.items[i].start, a->words.items[i].end);
+ *         return 0;
+ *     }
+ *
+ * Times are seconds from the start of the utterance (add utterance->start for the sound file). A frame's window is longer than the step to the
+ * next: the boundary between frames t - 1 and t is put half way between the centres of their windows, at t * shift + (length - shift) / 2; the
+ * first segment begins at 0 and the last ends with the sound.
+ *
+ * The confidence of a word or phone is the mean, over its frames, of the posterior probability that the frame belongs to it: the sum
+ * over all paths within the margin that are in this word (phone) at that frame, divided by the sum over all paths. 1: no other place is likely.
+ */
+#ifndef TRELLIS_ALIGN_H
+#define TRELLIS_ALIGN_H
+
+#include <trellis/corpus.h>
+#include <trellis/model.h>
+
+TRL_BEGIN_DECLS
+
+#define TRL_MARGIN_AUTO (-1)
+#define TRL_MARGIN_FULL (-2)
+
+typedef enum trl_unknown_words {
+    TRL_UNKNOWN_FAIL, /* the first is an error */
+    TRL_UNKNOWN_SKIP, /* utterances with one are left out, and named */
+    TRL_UNKNOWN_NOISE /* such a word is aligned with the model's noise unit */
+} trl_unknown_words;
+
+typedef struct trl_align_options {
+    int unknown_words; /* trl_unknown_words; default fail */
+    int channel;       /* see extract.h */
+    int skip_bad;      /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    double beam;       /* default 200 */
+    double
+        acoustic_scale; /* of the scores in posteriors (confidence); default 0.1; of likelihoods from a file too: 1 for the path */
+    int confidence_margin; /* frames around the path for the posteriors; default 20 */
+    int confidence;        /* 0: don't compute them */
+    const char *
+        likelihoods; /* feature file of log-likelihoods, a column per tied state, instead of the model's; NULL: the model's */
+    const char *only;   /* this utterance alone; NULL: all */
+    const char *device; /* "cpu", "cpu:ref" …; NULL: cpu */
+    trl_progress *progress;
+} trl_align_options;
+
+typedef struct trl_segment {
+    const char *label;  /* word, unit name; "" for silence between words */
+    int32_t first, end; /* frames [first, end) */
+    double start, stop; /* seconds */
+    float confidence;   /* 0 … 1; -1: not computed */
+    int32_t
+        index; /* words: which word of the transcript, -1 for silence; phones: which segment of `words`; states: which of `phones` */
+    int32_t id; /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
+} trl_segment;
+
+typedef struct trl_segments {
+    const trl_segment *items;
+    size_t count;
+} trl_segments;
+
+typedef struct trl_alignment {
+    const trl_utterance *utterance;
+    trl_segments words, phones, states; /* each covers the utterance without gaps; silence is a segment of its own */
+    const int32_t *transitions;         /* by frame: the transition id that leaves its state */
+    int32_t frames;
+    double seconds;        /* of sound */
+    double log_likelihood; /* per frame, of the best path */
+} trl_alignment;
+
+typedef struct trl_align_summary {
+    size_t utterances, skipped;
+    size_t unknown_words; /* aligned as noise */
+    size_t frames;
+    double seconds;        /* of sound */
+    double log_likelihood; /* per frame, over all */
+} trl_align_summary;
+
+/* The alignment is only valid during the call. */
+typedef int (*trl_align_fn)(void *user, const trl_alignment *alignment, trl_error *err);
+
+TRL_API trl_align_options trl_align_defaults(void);
+TRL_API int trl_align_options_check(const trl_align_options *options, trl_error *err);
+
+/* Aligns every usable utterance with all threads of the pool; the same results in the same order for every number of threads. `skipped` (required)
+ * gets what was left out and why. Returns 0, what `use` returned, or the first error. */
+TRL_API int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                             const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
+                             void *user, trl_align_summary *summary, trl_error *err);
+
+TRL_END_DECLS
+
+#endif

@@ -1,0 +1,113 @@
+/* Acoustic models: hidden Markov models whose states are mixtures of Gaussians.
+ *
+ *     trl_model_read("an4.trm", &model, &err);
+ *     for (int32_t u = 0; u < trl_model_units(model); u++) puts(trl_model_unit(model, u).name);
+ *     trl_model_destroy(model);
+ *
+ * A unit is what an HMM models: a phone, a phone at its place in the word (AA_B), silence. Its topology says how many states
+ * it has and which arcs lead from state to state. A state's output is a tied state: a mixture of Gaussians with
+ * diagonal covariance that any number of (unit, state) pairs may share. One transition id names (unit, state, tied
+ * state, arc) in alignments, statistics and graphs; the numbers are those that Kaldi would give.
+ *
+ * Indices:
+ *   unit        from 0, silence units first, then noise, then phones in the order of the lexicon
+ *   state       of a unit: emitting states from 0; TRL_ENTRY (-1) is before the first, TRL_EXIT (-2) behind the last
+ *   tied state  from 0 (Kaldi's pdf-id)
+ *   triple      from 0: a (unit, state, tied state) that exists, in rising order (Kaldi's transition-state, less one)
+ *   transition  from 1: arc after arc of triple after triple (Kaldi's transition-id); 0 is none
+ *   Gaussian    from 0, those of one tied state side by side
+ */
+#ifndef TRELLIS_MODEL_H
+#define TRELLIS_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trellis/error.h>
+#include <trellis/lexicon.h>
+
+TRL_BEGIN_DECLS
+
+#define TRL_ENTRY (-1)
+#define TRL_EXIT (-2)
+
+typedef struct trl_model trl_model;
+
+typedef enum trl_unit_kind { TRL_UNIT_PHONE, TRL_UNIT_SILENCE, TRL_UNIT_NOISE } trl_unit_kind;
+
+/* How a unit's states are connected. */
+typedef enum trl_topology_kind {
+    TRL_TOPOLOGY_LINEAR, /* each state: stay, or go to the next */
+    TRL_TOPOLOGY_ERGODIC /* first and last state as above, the inner ones all connected (Kaldi's silence) */
+} trl_topology_kind;
+
+typedef struct trl_model_options {
+    int states;             /* of a phone; default 3 */
+    int silence_states;     /* of silence and noise; default 3 */
+    int silence_topology;   /* trl_topology_kind; default linear */
+    int word_positions;     /* 1: AA becomes AA_B, AA_I, AA_E, AA_S (begin, inside, end, single), sharing tied states */
+    const char *silence;    /* the unit between words; default "SIL"; a phone of the lexicon may have this name */
+    const char *noise;      /* the unit for what is no known word; default "SPN" */
+    double self_loop;       /* first probability of staying in a state; default 0.75 */
+    double silence_between; /* probability of silence between two words, and at both ends; default 0.5 */
+} trl_model_options;
+
+TRL_API trl_model_options trl_model_defaults(void);
+/* Returns 0, or TRL_EINVAL saying which member is wrong and what it may be. */
+TRL_API int trl_model_options_check(const trl_model_options *options, trl_error *err);
+
+/* A model of the lexicon's phones: every tied state has one Gaussian with mean 0 and variance 1 until it is trained. `frontend`
+ * is a description (frontend.h) or NULL, `dim` the dimension of its frames. */
+TRL_API int trl_model_create(const trl_lexicon *lexicon, const char *frontend, int32_t dim,
+                             const trl_model_options *options, trl_model **out, trl_error *err);
+
+/* Reads our own file, mapped (see docs/formats.md). Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (foreign; other formats
+ * are read by trl_model_import), TRL_EUNSUPPORTED (newer), TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM. */
+TRL_API int trl_model_read(const char *path, trl_model **out, trl_error *err);
+TRL_API int trl_model_write(const trl_model *model, const char *path, trl_error *err);
+TRL_API void trl_model_destroy(trl_model *model);
+
+/* HTK: a file of macros and HMMs (MMF), text or binary, recognised; `list` is HTK's HMM list (logical and physical
+ * names) or NULL. Written as text or binary. */
+TRL_API int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_error *err);
+TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int binary, trl_error *err);
+
+/* Kaldi: writes DIR/final.mdl, DIR/tree and DIR/phones.txt. */
+TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
+
+typedef struct trl_unit {
+    const char *name;
+    trl_unit_kind kind;
+    int32_t states;
+} trl_unit;
+
+typedef struct trl_transition {
+    int32_t unit, state, to; /* to: a state, or TRL_EXIT */
+    int32_t tied;
+    float log_probability;
+} trl_transition;
+
+typedef struct trl_gaussian {
+    const float *mean, *variance; /* dim each */
+    float weight;                 /* of the component in its mixture */
+} trl_gaussian;
+
+TRL_API int32_t trl_model_dim(const trl_model *model);
+TRL_API int32_t trl_model_units(const trl_model *model);
+TRL_API trl_unit trl_model_unit(const trl_model *model, int32_t unit);
+TRL_API int32_t trl_model_find_unit(const trl_model *model, const char *name); /* -1: none */
+TRL_API int32_t trl_model_tied_states(const trl_model *model);
+TRL_API int32_t trl_model_components(const trl_model *model, int32_t tied);
+TRL_API int64_t trl_model_gaussians(const trl_model *model);
+TRL_API trl_gaussian trl_model_gaussian(const trl_model *model, int32_t tied, int32_t component);
+TRL_API int32_t trl_model_transitions(const trl_model *model);
+TRL_API trl_transition trl_model_transition(const trl_model *model, int32_t id); /* id from 1 */
+
+/* Texts that the file carries; "" where there is none. They live as long as the model. */
+TRL_API const char *trl_model_frontend(const trl_model *model); /* a description, see frontend.h */
+TRL_API const char *trl_model_lexicon(const trl_model *model); /* which lexicon it was trained with: name, size, hash */
+TRL_API const char *trl_model_provenance(const trl_model *model); /* version, inputs, options */
+TRL_API const char *trl_model_history(const trl_model *model);    /* a line of JSON per iteration of training */
+
+TRL_END_DECLS
+
+#endif

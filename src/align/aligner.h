@@ -1,0 +1,91 @@
+/* The aligner: finds the best path of an utterance through its graph, by one banded search.
+ *
+ *     trl__aligner_create(device, &aligner, err);                          // one per thread
+ *     trl__aligner_begin(aligner, parameters, frames, &graph, err);        // step 0
+ *     trl__aligner_search(aligner, &options, previous, previous_runs, &result, err);     // steps 1, 2a, 2b
+ *     trl__aligner_accumulate(aligner, local, err);                        // step 3
+ *
+ * Where the search looks:
+ *   full     every node at every frame;
+ *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node the
+ *            previous path did not visit takes the range of its slot: the frames of the word, or the boundary where a silence was left out.
+ *   auto     the same with a small margin; afterwards the path must keep TRL__GUARD frames from the edge of the band of every node
+ *            it visits (edges of the utterance don't count), else the margin is doubled for this utterance and the
+ *            search done again.
+ *   beam     for a first alignment: tiles of frames one after the other; after each only the nodes within `beam` of the
+ *            best stay, and those they can reach within the next tile. No path at the end: done again with a wider
+ *            beam, then in full. Memory: back-pointers of the nodes that were alive, so an hour of sound works.
+ */
+#ifndef TRL_ALIGN_ALIGNER_H
+#define TRL_ALIGN_ALIGNER_H
+
+#include "align/utterance_graph.h"
+#include "backend/backend.h"
+
+#define TRL__GUARD 2 /* frames */
+
+typedef struct trl__aligner trl__aligner;
+
+/* A node and how many frames the path stays there. */
+typedef struct trl__run {
+    int32_t node, frames;
+} trl__run;
+
+typedef struct trl__search_options {
+    int margin; /* frames; TRL_MARGIN_AUTO, TRL_MARGIN_FULL (align.h). Without a previous path: a beam, unless FULL */
+    int auto_margin; /* where auto starts */
+    double beam;     /* log score; doubled twice when no path is found, then in full */
+    trl__combine combine;
+} trl__search_options;
+
+typedef enum trl__search_status {
+    TRL__ALIGNED,
+    TRL__TOO_SHORT, /* fewer frames than the shortest path has states */
+    TRL__NO_PATH    /* every path has probability zero, even in full */
+} trl__search_status;
+
+typedef struct trl__search_result {
+    trl__search_status status;
+    double log_likelihood;
+    int32_t redone;       /* how often it had to be widened */
+    int32_t last_margin;  /* that was enough; -1: full or beam */
+    const trl__run *runs; /* of the path; until the next call */
+    size_t run_count;
+} trl__search_result;
+
+/* Seconds of the calling thread's clock, summed up over calls. */
+typedef struct trl__step_times {
+    double load, score, alpha, backtrack, accumulate;
+    double gaussians; /* frames x components that step 1 was asked for */
+} trl__step_times;
+
+int trl__aligner_create(trl__device *device, trl__aligner **out, trl_error *err);
+void trl__aligner_destroy(trl__aligner *aligner);
+trl__step_times *trl__aligner_times(trl__aligner *aligner); /* the caller may reset it */
+
+/* frames and graph must live until the last call for this utterance. */
+int trl__aligner_begin(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
+                       const trl__graph *graph, trl_error *err);
+/* The same with log-likelihoods from elsewhere, a column per tied state, times `scale`. Nothing can be accumulated. */
+int trl__aligner_begin_likelihoods(trl__aligner *aligner, const trl_matrix *likelihoods, double scale,
+                                   const trl__graph *graph, trl_error *err);
+
+int trl__aligner_search(trl__aligner *aligner, const trl__search_options *options, const trl__run *previous,
+                        size_t previous_runs, trl__search_result *result, trl_error *err);
+
+/* The path in hand without a search (equal alignment, or one that was stored). */
+int trl__aligner_set_path(trl__aligner *aligner, const trl__run *runs, size_t count, trl_error *err);
+int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, trl_error *err);
+
+const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **path_arc,
+                                 int32_t *last_arc); /* by frame */
+
+/* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
+int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err);
+
+/* Forward-backward within `margin` of the path in hand (TRL_MARGIN_FULL: everywhere): Baum-Welch's statistics into `local`
+ * (may be NULL), and the posterior of each frame's slot and phone along the path (by frame; may be NULL) for confidences. */
+int trl__aligner_posteriors(trl__aligner *aligner, int margin, trl__local_stats *local, float *slot_posterior,
+                            float *phone_posterior, double *log_likelihood, trl_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* The graph of an utterance: all ways to say its words, as emitting nodes with incoming arcs.
+ *
+ *     trl__unit_map_create(model, lexicon, &map, err);                     // once: the lexicon's phones as units
+ *     trl__graph graph = {0};
+ *     trl__graph_build(&graph, map, lexicon, words, count, err);           // memory is reused from call to call
+ *
+ * The words stand in a row of slots: silence, word, silence, word, … silence. Silence slots may be passed over (the unit's
+ * own probability says how likely that is), word slots have one chain of phones per pronunciation. Non-emitting entries
+ * and exits are multiplied out into arcs from emitting node to emitting node.
+ *
+ * Indices: slot 2i is the silence before word i, slot 2i + 1 word i (a transcript without words is slot 0 alone, not
+ * optional). Nodes and phones are numbered slot by slot, variant by variant, phone by phone, state by state.
+ */
+#ifndef TRL_ALIGN_UTTERANCE_GRAPH_H
+#define TRL_ALIGN_UTTERANCE_GRAPH_H
+
+#include "model/model_data.h"
+
+typedef struct trl__unit_map trl__unit_map;
+
+/* TRL_EINVAL names a phone that the model lacks. */
+int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err);
+void trl__unit_map_destroy(trl__unit_map *map);
+
+#define TRL__WORD_NOISE (-1) /* in place of a lexicon word: the noise unit */
+
+typedef struct trl__graph_phone {
+    int32_t unit, slot, variant;
+    int32_t first_node, end_node;
+} trl__graph_phone;
+
+typedef struct trl__graph_slot {
+    int32_t first_phone, end_phone;
+    int32_t first_node, end_node;
+} trl__graph_slot;
+
+typedef struct trl__graph {
+    int32_t nodes, phones, slots, arcs;
+    int32_t *node_tied, *node_phone, *node_state; /* by node */
+    trl__graph_phone *phone;
+    trl__graph_slot *slot;
+    int32_t *arc_first; /* nodes + 2: as in backend.h; node `nodes` is the end */
+    int32_t *arc_from;
+    float *arc_weight;
+    int32_t *arc_transition;
+    int32_t back_bits;
+    int32_t least_frames; /* of the shortest path */
+    trl__arena arena;     /* what the arrays lie in */
+} trl__graph;
+
+/* words: indices into the lexicon, or TRL__WORD_NOISE. */
+int trl__graph_build(trl__graph *graph, const trl__unit_map *map, const trl_lexicon *lexicon, const int32_t *words,
+                     size_t count, trl_error *err);
+void trl__graph_free(trl__graph *graph);
+
+/* An alignment by counting, for the flat start: frames shared out evenly over the states of the first pronunciations, with
+ * silence at both ends when there are frames enough. path and path_arc as in backend.h, *last_arc the final arc. TRL_ELIMIT: too few frames. */
+int trl__graph_equal_path(const trl__graph *graph, int32_t frames, int32_t *path, int32_t *path_arc, int32_t *last_arc,
+                          trl_error *err);
+
+#endif

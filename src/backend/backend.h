@@ -1,0 +1,178 @@
+/* The door: everything that computes on frames goes through a backend's device.
+ *
+ *     trl__device_open("cpu", 0, &device, err);                        // or a level: "cpu:ref", "cpu:avx2" …
+ *     trl__device_load_model(device, model, &parameters, err);         // packed for the device; shared by its streams
+ *     trl__stream_create(device, &stream, err);                        // one per thread that works
+ *     trl__stream_frames(stream, parameters, &search, 1, err);         // step 0: frames go up, transposed and centred
+ *     trl__stream_score(stream, parameters, &search, 1, err);          // step 1: observation probabilities
+ *     trl__stream_viterbi(stream, &search, 1, err);                    // step 2a: alpha
+ *     trl__stream_backtrack(stream, &search, 1, err);                  // step 2b
+ *     trl__stream_accumulate(stream, parameters, &search, 1, local, err);   // step 3
+ *     trl__stream_wait(stream, err);                                   // results are there
+ *
+ * A search is one utterance's work, in flat arrays that a device can take as they are. Operations take several at once; how
+ * many are best is the device's to say (trl__device.batch: 1 for a processor, whose caches want one at a time).
+ * Order within a stream is the order of the calls.
+ *
+ * Indices: frames from 0 within the utterance; ranges are [first, end).
+ */
+#ifndef TRL_BACKEND_BACKEND_H
+#define TRL_BACKEND_BACKEND_H
+
+#include "model/statistics.h"
+
+#include <trellis/matrix.h>
+
+typedef struct trl__device trl__device;
+typedef struct trl__buffer trl__buffer;
+typedef struct trl__stream trl__stream;
+typedef struct trl__parameters trl__parameters; /* a model on a device */
+
+/* How components make a state's score. */
+typedef enum trl__combine { TRL__LOG_ADD, TRL__MAX } trl__combine;
+
+/* One stretch of frames of one tied state. A tied state that occurs several times in an utterance has one row per
+ * stretch, not per occurrence: overlapping bands are joined. */
+typedef struct trl__row {
+    int32_t tied;
+    int32_t first, end; /* frames */
+    int64_t offset;     /* of the score of frame `first` in scores[]; rows lie apart by whole TRL__ROW_PAD */
+} trl__row;
+
+#define TRL__ROW_PAD 32 /* floats: kernels may write up to the next multiple behind a row's end */
+#define TRL__START (-1) /* arc_from: the path begins with this arc */
+
+typedef struct trl__search {
+    /* given */
+    const trl_matrix *frames; /* the whole utterance, row by row, not transposed */
+    int32_t begin, end;       /* the frames of this call (all, or a tile of a beam search) */
+    trl__combine combine;
+
+    int32_t rows;
+    const trl__row *row;
+    float *scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own */
+
+    int32_t nodes;                              /* emitting; node `nodes` is the end of the utterance */
+    int32_t node_begin, node_end;               /* the nodes that may be active in this call */
+    const int32_t *node_row;                    /* the row that covers the node's band */
+    const int32_t *node_first, *node_end_frame; /* its band, within [begin, end); empty: first >= end */
+    const int32_t *arc_first;      /* nodes + 2: incoming arcs of node n are arc_first[n] … arc_first[n + 1] - 1 */
+    const int32_t *arc_from;       /* a node, or TRL__START */
+    const float *arc_weight;       /* natural logarithm: transition, pronunciation and silence probabilities together */
+    const int32_t *arc_transition; /* id of the transition that leaves arc_from; 0 for TRL__START */
+    int32_t back_bits;             /* of a back-pointer: 1, 2, 4, 8 or 16, by the largest in-degree */
+
+    /* kept by the caller, filled by `viterbi` */
+    double *
+        alpha; /* nodes: log score of the best path to each node at frame end - 1. When begin > 0 it is input too. -inf: none */
+    uint8_t *
+        back; /* which incoming arc is best, back_bits each; node n's start at bit back_offset[n] - of frame node_first[n] */
+    const int64_t *back_offset; /* by node, in bits */
+    /* filled by `backtrack`, which starts at `last_node` at frame end - 1 (viterbi sets it, with the final arcs added, when end is the last frame) */
+    int32_t last_node;     /* -1: no path */
+    int32_t last_arc;      /* the final arc; -1 when the utterance goes on */
+    double log_likelihood; /* of the best path, final arc included */
+    int32_t *path;         /* by frame: the node. A whole utterance's */
+    int32_t *path_arc;     /* by frame: the arc that was taken into the node */
+
+    /* filled by `accumulate`: the joint score with the best component in every frame */
+    double joint;
+
+    /* forward-backward: by node, row-like, at node_gamma[n] + (t - node_first[n]): posterior of the node */
+    float *gamma;
+    const int64_t *gamma_offset;
+    double *arc_count; /* by arc: expected number of uses; NULL: not wanted */
+    double total;      /* log-likelihood of all paths */
+} trl__search;
+
+typedef struct trl__device_info {
+    const char *backend, *name, *level; /* "cpu", "AMD EPYC", "avx2" */
+    int32_t batch;                      /* searches per call that it likes best */
+    uint64_t memory;                    /* bytes; 0: the host's */
+} trl__device_info;
+
+/* What a backend fills in; cpu/cpu_backend.c is the first. Slots hold the reference first, a faster kernel overrides its own. */
+typedef struct trl__backend {
+    const char *name;
+    int (*devices)(void);
+    int (*open)(const char *level, int index, trl__device **out, trl_error *err);
+    void (*close)(trl__device *device);
+
+    int (*buffer_create)(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
+    void (*buffer_destroy)(trl__buffer *buffer);
+    int (*upload)(trl__stream *stream, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
+                  trl_error *err);
+    int (*download)(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
+                    trl_error *err);
+
+    int (*stream_create)(trl__device *device, trl__stream **out, trl_error *err);
+    void (*stream_destroy)(trl__stream *stream);
+    int (*wait)(trl__stream *stream, trl_error *err);
+
+    int (*load_model)(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+    void (*free_model)(trl__parameters *parameters);
+
+    int (*frames)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
+    int (*score)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
+    int (*viterbi)(trl__stream *, trl__search *, size_t count, trl_error *);
+    int (*backtrack)(trl__stream *, trl__search *, size_t count, trl_error *);
+    int (*accumulate)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
+                      trl_error *);
+    int (*forward_backward)(trl__stream *, trl__search *, size_t count, trl_error *);
+    int (*accumulate_soft)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
+                           trl_error *);
+} trl__backend;
+
+/* Every object of a backend begins with a pointer to what made it. */
+struct trl__device {
+    const trl__backend *backend;
+    trl__device_info info;
+};
+struct trl__stream {
+    trl__device *device;
+};
+struct trl__buffer {
+    trl__device *device;
+    size_t size;
+};
+struct trl__parameters {
+    trl__device *device;
+};
+
+/* "cpu" (the best level of this machine), "cpu:ref" … TRL_EINVAL names what there is. */
+int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
+void trl__device_close(trl__device *device);
+int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
+void trl__buffer_destroy(trl__buffer *buffer);
+int trl__stream_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
+                       trl_error *err);
+int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
+                         trl_error *err);
+int trl__device_load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+void trl__parameters_free(trl__parameters *parameters);
+int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
+void trl__stream_destroy(trl__stream *stream);
+int trl__stream_wait(trl__stream *stream, trl_error *err);
+
+/* Step 0, the device's half: frames are transposed, centred, squared for the (1, o, o²) form. Stays until the next call. */
+int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                       trl_error *err);
+/* Step 1: scores of every row, [004] 3.2.2: (1, o, o²)·(h, u, v), then log-add or maximum over the components; tied states with tiny
+ * variances by differences. */
+int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                      trl_error *err);
+/* Step 2a ([000] 3.2): time-synchronous, double-buffered. */
+int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
+/* Step 2b ([000] 3.3). */
+int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
+/* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions (path_arc's, and
+ * last_arc's) into the block's statistics; totals too. frames() must have been called for this search. */
+int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                           trl__local_stats *local, trl_error *err);
+/* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */
+int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
+/* Baum-Welch's step 3: every component's share of its state's posterior, from gamma. */
+int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
+                                size_t count, trl__local_stats *local, trl_error *err);
+
+#endif

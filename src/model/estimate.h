@@ -1,0 +1,39 @@
+/* From statistics to parameters: the M-step ([000] eqs. 4 to 7), and splitting. */
+#ifndef TRL_MODEL_ESTIMATE_H
+#define TRL_MODEL_ESTIMATE_H
+
+#include "model/statistics.h"
+
+typedef struct trl__estimate_options {
+    double least_count;       /* frames of a component below which it is dropped (its mixture keeps at least one) */
+    double variance_floor;    /* share of the variance of all data, per dimension; 0: no floor but least_variance */
+    double least_variance;    /* absolute floor */
+    double least_probability; /* of a transition; the others of the state give it */
+} trl__estimate_options;
+
+typedef struct trl__estimate_result {
+    int64_t gaussians;        /* after dropping */
+    int64_t dropped;          /* components that had too little data */
+    int64_t kept_states;      /* tied states without data: parameters as they were */
+    int64_t floored;          /* variances that were raised to the floor, counted by dimension */
+    int64_t kept_transitions; /* triples (or pools) without data */
+} trl__estimate_result;
+
+trl__estimate_options trl__estimate_defaults(void); /* 3 frames, 0.01, 1e-5, 0.01 */
+
+/* Changes the model in place. The rules, which docs/commands/train.md states too:
+ * a component with less than least_count frames is dropped and the rest of its mixture re-weighted; when all are, the
+ * one with the most frames stays, with its old mean and variance when it has less than least_count; a tied state without any frame keeps everything. */
+int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate_options *options,
+                  trl__estimate_result *result, trl_error *err);
+
+/* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is halved and the means
+ * go apart by 0.2 standard deviations. The heaviest component (by weight) is split first, so sizes need not be powers of two.
+ * to_components: every state to `components`, but to no more than count / least_frames.
+ * to_total: shares of `total` in proportion to count^power. No state shrinks. Both say how many Gaussians there are now. */
+int trl__split_to_components(trl_model *model, const double *count, int32_t components, double least_frames,
+                             trl_error *err);
+int trl__split_to_total(trl_model *model, const double *count, int64_t total, double power, double least_frames,
+                        trl_error *err);
+
+#endif

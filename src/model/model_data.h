@@ -1,0 +1,86 @@
+/* What a model is made of: plain arrays, filled once, then read by everybody. See trellis/model.h for the indices. */
+#ifndef TRL_MODEL_MODEL_DATA_H
+#define TRL_MODEL_MODEL_DATA_H
+
+#include "base/container.h"
+#include "base/string_table.h"
+
+#include <trellis/model.h>
+
+typedef struct trl__arc {
+    int32_t to;        /* a state, or TRL_EXIT */
+    float probability; /* before training; entry arcs keep it */
+} trl__arc;
+
+/* Arcs are kept by source: those of the entry first, then state by state. arcs[first[s + 1]] … arcs[first[s + 2] - 1]
+ * leave state s, arcs[first[0]] … arcs[first[1] - 1] the entry. An entry arc to TRL_EXIT lets the unit be skipped
+ * (HTK's tee model). */
+typedef struct trl__topology {
+    int32_t states;
+    int32_t *first; /* states + 2 */
+    trl__arc *arcs;
+} trl__topology;
+
+typedef struct trl__triple {
+    int32_t unit, state, tied;
+    int32_t transition; /* id of its first arc */
+    int32_t pool;       /* a triple whose arcs are estimated together with these (HTK's ~t); itself when alone */
+} trl__triple;
+
+struct trl_model {
+    int32_t dim;
+    char *frontend, *lexicon, *provenance, *history;
+    float silence_between; /* probability */
+
+    trl__strings units;
+    uint8_t *unit_kind;     /* trl_unit_kind */
+    int32_t *unit_topology; /* index into topologies */
+    int32_t *unit_triple;   /* units + 1: the first triple of each */
+    uint8_t word_positions; /* units come in fours: _B _I _E _S */
+
+    int32_t topologies;
+    trl__topology *topology;
+
+    int32_t triples;
+    trl__triple *triple;
+    int32_t transitions;        /* the highest id */
+    int32_t *transition_triple; /* transitions + 1: of id 1 …; [0] is -1 */
+    float *log_probability;     /* transitions + 1, natural logarithm; [0] is 0 */
+
+    int32_t tied_states;
+    int32_t *first_gaussian; /* tied_states + 1 */
+    float *log_weight;       /* by Gaussian */
+    float *mean, *variance;  /* Gaussian * dim + k */
+
+    trl__container *file; /* keeps the mapping that the mixtures lie in; NULL: they are on the heap */
+};
+
+/* Empty, with dim set: the pieces are added by whoever makes a model (create, model file, HTK). */
+int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
+
+/* Called last by whoever makes a model: numbers the transitions, fills unit_triple and transition_triple, and checks all
+ * indices, probabilities and variances. `name` stands for the file in messages. triple[] must be sorted; log_probability is
+ * allocated here and taken from the topologies when it is NULL. */
+int trl__model_finish(trl_model *model, const char *name, trl_error *err);
+
+int trl__model_set_text(char **place, const char *text, trl_error *err); /* frontend, lexicon … : a copy */
+
+/* The triple of a unit's state where there is one per state (models without context). */
+static inline const trl__triple *trl__model_triple(const trl_model *model, int32_t unit, int32_t state)
+{
+    return model->triple + model->unit_triple[unit] + state;
+}
+
+static inline const trl__topology *trl__unit_topology(const trl_model *model, int32_t unit)
+{
+    return model->topology + model->unit_topology[unit];
+}
+
+/* A deep copy with heap arrays, for training; the new mixtures may have other sizes. */
+int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err);
+
+/* Replaces the mixtures; takes over the arrays. */
+void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
+                             float *variance);
+
+#endif
