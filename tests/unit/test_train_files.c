@@ -140,7 +140,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_alignments_come_back),          TEST(test_damaged_alignments_are_refused),
         TEST(test_aborted_writer_leaves_nothing), TEST(test_checkpoint_counts_from_its_commit),
-        TEST(test_broken_checkpoint_is_refused),  TEST(test_temporary_folder_goes_away),
-        TEST(test_words_of_a_transcript)};
+        TEST(test_broken_checkpoint_is_refused),  TEST(test_temporary_folder_goes_away)};
     return RUN(tests);
 }
