@@ -4,7 +4,7 @@
 
 #include "cmocka_test.h"
 
-#include "align/aligner.h"
+#include "align/band.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "corpus/corpus_builder.h"
