@@ -179,6 +179,7 @@ int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node
     double clock = trl__now();
     if (a->parameters) {
         code = trl__stream_score(a->stream, a->parameters, search, 1, err);
+        a->times.gaussians += search->gaussians;
         if (code == 0 && scale != 1)
             scale_scores(search, scale);
     } else {
