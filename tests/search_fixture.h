@@ -139,6 +139,7 @@ static inline random_search *random_search_make(uint64_t seed, graph_kind kind, 
     s->row = r->row;
     s->scores = malloc((size_t)floats * sizeof(float) + 64);
     s->nodes = s->node_end = nodes;
+    s->node_tied = r->tied;
     s->node_row = r->node_row;
     s->node_first = r->node_first;
     s->node_end_frame = r->node_end;
