@@ -17,19 +17,30 @@
 
 /* ---- Viterbi ---- */
 
+/* The end of the run of frames in one tied state that begins at t; at most TRL__TILE of them. */
+static int32_t run_end(const trl__search *s, int32_t t)
+{
+    int32_t tied = s->node_tied[s->path[t]], end = t + 1;
+    while (end < s->end && end < t + TRL__TILE && s->node_tied[s->path[end]] == tied)
+        end++;
+    return end;
+}
+
 /* Fills gaussian[t - begin]; returns the sum of the scores. */
 static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
                               const trl__search *s, float *scratch, int32_t *gaussian)
 {
     float scores[TRL__TILE + TRL__ROW_PAD];
     double total = 0;
-    for (int32_t t = s->begin, end; t < s->end; t = end) {
-        int32_t tied = s->node_tied[s->path[t]], *here = gaussian + (t - s->begin);
-        for (end = t + 1; end < s->end && end < t + TRL__TILE && s->node_tied[s->path[end]] == tied; end++)
-            ;
-        stream->kernel->best(m, placed, tied, t, end, scratch, here, scores);
-        for (int32_t i = 0; i < end - t; i++) {
-            here[i] += m->first_gaussian[tied];
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    for (work.first = s->begin; work.first < s->end; work.first = work.end) {
+        int32_t *here = gaussian + (work.first - s->begin);
+        work.tied = s->node_tied[s->path[work.first]];
+        work.end = run_end(s, work.first);
+        work.next = work.end < s->end ? s->node_tied[s->path[work.end]] : work.tied;
+        stream->kernel->best(&work, here, scores);
+        for (int32_t i = 0; i < work.end - work.first; i++) {
+            here[i] += m->first_gaussian[work.tied];
             total += (double)scores[i];
         }
     }
@@ -150,7 +161,14 @@ static int add_row(const soft *w, int32_t r, trl_error *err)
             continue;
         }
         int32_t count = length - i < TRL__TILE ? length - i : TRL__TILE, first = row->first + i;
-        w->stream->kernel->shares(w->m, w->placed, row->tied, first, first + count, w->gamma + i, w->share);
+        trl__gmm_work work = {.m = w->m,
+                              .placed = w->placed,
+                              .scratch = w->share,
+                              .tied = row->tied,
+                              .first = first,
+                              .end = first + count,
+                              .next = row->tied};
+        w->stream->kernel->shares(&work, w->gamma + i);
         for (int32_t c = 0; c < trl__components(w->m, row->tied); c++) {
             int code = add_component(w, w->m->first_gaussian[row->tied] + c, first, count,
                                      w->share + (size_t)c * TRL__TILE, err);
