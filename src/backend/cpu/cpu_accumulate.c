@@ -17,31 +17,34 @@
 
 /* ---- Viterbi ---- */
 
-/* The end of the run of frames in one tied state that begins at t; at most TRL__TILE of them. */
-static int32_t run_end(const trl__search *s, int32_t t)
+/* The first frame of the run in one tied state that ends at `end`; at most TRL__TILE frames. */
+static int32_t run_start(const trl__search *s, int32_t end)
 {
-    int32_t tied = s->node_tied[s->path[t]], end = t + 1;
-    while (end < s->end && end < t + TRL__TILE && s->node_tied[s->path[end]] == tied)
-        end++;
-    return end;
+    int32_t first = end - 1, tied = s->node_tied[s->path[first]];
+    while (first > s->begin && first > end - TRL__TILE && s->node_tied[s->path[first - 1]] == tied)
+        first--;
+    return first;
 }
 
-/* Fills gaussian[t - begin]; returns the sum of the scores. */
+/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way, so the last
+ * parameters are still near. */
 static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
-                              const trl__search *s, float *scratch, int32_t *gaussian)
+                              const trl__search *s, float *scratch, const trl__local_stats *local, int32_t *gaussian)
 {
+    int32_t component[TRL__TILE + TRL__ROW_PAD];
     float scores[TRL__TILE + TRL__ROW_PAD];
     double total = 0;
     trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
-    for (work.first = s->begin; work.first < s->end; work.first = work.end) {
-        int32_t *here = gaussian + (work.first - s->begin);
+    for (work.end = s->end; work.end > s->begin; work.end = work.first) {
+        work.first = run_start(s, work.end);
         work.tied = s->node_tied[s->path[work.first]];
-        work.end = run_end(s, work.first);
-        work.next = work.end < s->end ? s->node_tied[s->path[work.end]] : work.tied;
-        stream->kernel->best(&work, here, scores);
-        for (int32_t i = 0; i < work.end - work.first; i++) {
-            here[i] += m->first_gaussian[work.tied];
-            total += (double)scores[i];
+        work.next = work.first > s->begin ? s->node_tied[s->path[work.first - 1]] : work.tied;
+        stream->kernel->best(&work, component, scores);
+        for (int32_t t = work.first; t < work.end; t++) {
+            int32_t g = m->first_gaussian[work.tied] + component[t - work.first];
+            gaussian[t - s->begin] = g;
+            total += (double)scores[t - work.first];
+            __builtin_prefetch(&local->slot_of[g]);
         }
     }
     return total;
@@ -68,11 +71,10 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const t
                         trl__local_stats *local, trl_error *err)
 {
     float *scratch = trl__cpu_scratch(stream, m);
-    int32_t count = s->end - s->begin,
-            *gaussian = trl__scratch_get(&stream->work, (size_t)count + TRL__ROW_PAD, sizeof *gaussian);
+    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
     if (!scratch || !gaussian)
         return trl__fail_memory(err);
-    double total = best_components(stream, m, placed, s, scratch, gaussian);
+    double total = best_components(stream, m, placed, s, scratch, local, gaussian);
     for (int32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             fetch_slot(local, gaussian[i + AHEAD]);
