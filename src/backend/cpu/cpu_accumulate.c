@@ -4,8 +4,9 @@
  * goes to the best. The Gaussians of an utterance lie all over the block's statistics, so first all best components are found, then
  * the frames are added while the slots of the next ones are fetched.
  *
- * Baum-Welch: the posterior of a row is the sum over its nodes; shares of components are computed for tiles of frames. Posteriors below
- * LEAST_SHARE are left out: a million of them do not change a count.
+ * Baum-Welch: frames go by in blocks of TRL__TILE. For each row in a block its posterior is the sum over its nodes, the kernel shares it out
+ * to the components, and the sums of four components at a time are a product of matrices: shares times (1, o, o²). Shares
+ * below LEAST_SHARE are left out: a million of them do not change a count.
  */
 #include "backend/cpu/node_window.h"
 #include "base/fail.h"
@@ -95,102 +96,184 @@ typedef struct soft {
     const trl__placed *placed;
     const trl__search *s;
     trl__local_stats *local;
-    int32_t *head, *link; /* nodes by row */
-    float *gamma;         /* of the row's frames */
-    float *share;         /* by component, TRL__TILE each */
+    int32_t *node_of, *link; /* by row: its nodes */
+    int32_t *starts, *later; /* by block: the rows that begin in it */
+    int32_t *active, active_count;
+    size_t columns;
+    double *x;         /* the block's frames as a slot has them: 1, o, o², then zeros up to `columns` */
+    int32_t filled;    /* the block that x holds */
+    double *sums;      /* of TRL__GROUP components */
+    double *weight;    /* by frame: shares of TRL__GROUP components */
+    float *gamma;      /* by frame of the block */
+    float *share;      /* by component, TRL__TILE each */
+    int32_t *gaussian; /* those that have a share of the block */
 } soft;
+
+/* Lists of `count` things by their key, in rising order; those with key < 0 are left out. */
+static void make_lists(int32_t *head, size_t heads, int32_t *link, int32_t count,
+                       int32_t (*key)(const trl__search *, int32_t), const trl__search *s)
+{
+    memset(head, -1, heads * sizeof *head);
+    for (int32_t i = count - 1; i >= 0; i--) {
+        int32_t k = key(s, i);
+        if (k >= 0) {
+            link[i] = head[k];
+            head[k] = i;
+        }
+    }
+}
+
+static int32_t row_of_node(const trl__search *s, int32_t n)
+{
+    return s->node_first[n] < s->node_end_frame[n] ? s->node_row[n] : -1;
+}
+
+static int32_t block_of_row(const trl__search *s, int32_t r)
+{
+    return s->row[r].first < s->row[r].end ? s->row[r].first / TRL__TILE : -1;
+}
 
 static int set_up_soft(soft *w, trl__scratch *scratch)
 {
     const trl__search *s = w->s;
-    size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, longest = 0;
-    for (size_t r = 0; r < rows; r++)
-        if ((size_t)(s->row[r].end - s->row[r].first) > longest)
-            longest = (size_t)(s->row[r].end - s->row[r].first);
-    char *memory = trl__scratch_get(
-        scratch, trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(longest + TRL__TILE, sizeof(float)) + 1, 1);
+    size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, blocks = (size_t)s->end / TRL__TILE + 1;
+    size_t step = w->stream->kernel->column_step, columns = (2 * (size_t)w->m->dim + step) / step * step;
+    size_t components = (size_t)w->m->most_components;
+    char *memory = trl__scratch_get(scratch,
+                                    trl__piece(TRL__TILE * columns, 8) + trl__piece(TRL__GROUP * columns, 8) +
+                                        trl__piece(TRL__TILE * TRL__GROUP, 8) + trl__piece(2 * TRL__TILE, 4) +
+                                        3 * trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(blocks, 4) +
+                                        trl__piece(components, 4),
+                                    1);
     w->share = trl__cpu_scratch(w->stream, w->m);
     if (!memory || !w->share)
         return -1;
-    w->head = trl__take(&memory, rows, 4);
+    w->columns = columns;
+    w->filled = -1;
+    w->x = trl__take(&memory, TRL__TILE * columns, 8);
+    w->sums = trl__take(&memory, TRL__GROUP * columns, 8);
+    w->weight = trl__take(&memory, TRL__TILE * TRL__GROUP, 8);
+    w->gamma = trl__take(&memory, 2 * TRL__TILE, 4);
+    w->node_of = trl__take(&memory, rows, 4);
+    w->later = trl__take(&memory, rows, 4);
+    w->active = trl__take(&memory, rows, 4);
     w->link = trl__take(&memory, nodes, 4);
-    w->gamma = trl__take(&memory, longest + TRL__TILE, sizeof(float));
-    for (size_t r = 0; r < rows; r++)
-        w->head[r] = -1;
-    for (int32_t n = s->nodes - 1; n >= 0; n--)
-        if (s->node_first[n] < s->node_end_frame[n]) {
-            w->link[n] = w->head[s->node_row[n]];
-            w->head[s->node_row[n]] = n;
-        }
+    w->starts = trl__take(&memory, blocks, 4);
+    w->gaussian = trl__take(&memory, components, 4);
+    make_lists(w->node_of, rows, w->link, s->nodes, row_of_node, s);
+    make_lists(w->starts, blocks, w->later, s->rows, block_of_row, s);
     return 0;
 }
 
-/* The sum of a component's frames of a tile, weighted by its shares. */
-static int add_component(const soft *w, int32_t gaussian, int32_t first, int32_t count, const float *share,
-                         trl_error *err)
+static void fill_block(soft *w, int32_t first, int32_t end)
 {
     size_t dim = (size_t)w->m->dim;
-    double *slot = NULL;
-    for (int32_t i = 0; i < count; i++) {
-        if (share[i] < LEAST_SHARE)
-            continue;
-        slot = slot ? slot : trl__local_stats_slot(w->local, gaussian);
+    for (int32_t t = first; w->filled != first && t < end; t++) {
+        const float *frame = trl_matrix_row(w->s->frames, (size_t)t);
+        double *x = w->x + (size_t)(t - first) * w->columns;
+        x[0] = 1;
+        for (size_t k = 0; k < dim; k++)
+            x[1 + k] = (double)frame[k];
+        for (size_t k = 0; k < dim; k++)
+            x[1 + dim + k] = (double)frame[k] * (double)frame[k];
+        for (size_t j = 1 + 2 * dim; j < w->columns; j++)
+            x[j] = 0;
+    }
+    w->filled = first;
+}
+
+/* The row's posteriors of frames [first, end), from those of its nodes; returns the stretch that is not nothing. */
+static void sum_gamma(soft *w, int32_t r, int32_t *first, int32_t *end)
+{
+    const trl__search *s = w->s;
+    memset(w->gamma, 0, 2 * TRL__TILE * sizeof *w->gamma);
+    for (int32_t n = w->node_of[r]; n >= 0; n = w->link[n]) {
+        const float *gamma = s->gamma + s->gamma_offset[n] - s->node_first[n];
+        int32_t from = s->node_first[n] > *first ? s->node_first[n] : *first;
+        int32_t to = s->node_end_frame[n] < *end ? s->node_end_frame[n] : *end;
+        for (int32_t t = from; t < to; t++)
+            w->gamma[t - *first] += gamma[t];
+    }
+    int32_t skip = 0;
+    while (*end > *first && w->gamma[*end - *first - 1] < LEAST_SHARE)
+        --*end;
+    while (skip < *end - *first && w->gamma[skip] < LEAST_SHARE)
+        skip++;
+    memmove(w->gamma, w->gamma + skip, TRL__TILE * sizeof *w->gamma);
+    *first += skip;
+}
+
+/* Components with a share that counts, of the tied state at hand. */
+static int32_t find_components(const soft *w, int32_t tied, int32_t frames)
+{
+    int32_t found = 0;
+    for (int32_t c = 0; c < trl__components(w->m, tied); c++) {
+        const float *share = w->share + (size_t)c * TRL__TILE;
+        float most = 0;
+        for (int32_t i = 0; i < frames; i++)
+            most = share[i] > most ? share[i] : most;
+        if (most >= LEAST_SHARE)
+            w->gaussian[found++] = c;
+    }
+    return found;
+}
+
+/* Adds the frames to `count` (at most TRL__GROUP) components. */
+static int add_components(soft *w, int32_t tied, const int32_t *component, int32_t count, const double *x,
+                          int32_t frames, trl_error *err)
+{
+    for (int32_t c = 0; c < TRL__GROUP; c++) {
+        const float *share = w->share + (size_t)component[c < count ? c : 0] * TRL__TILE;
+        for (int32_t i = 0; i < frames; i++)
+            w->weight[i * TRL__GROUP + c] = (double)share[i];
+    }
+    w->stream->kernel->gather(w->weight, x, w->columns, frames, w->sums);
+    for (int32_t c = 0; c < count; c++) {
+        double *slot = trl__local_stats_slot(w->local, w->m->first_gaussian[tied] + component[c]);
         if (!slot)
             return trl__fail_memory(err);
-        const float *frame = trl_matrix_row(w->s->frames, (size_t)(first + i));
-        double weight = (double)share[i];
-        slot[0] += weight;
-        for (size_t k = 0; k < dim; k++) {
-            slot[1 + k] += weight * (double)frame[k];
-            slot[1 + dim + k] += weight * (double)frame[k] * (double)frame[k];
-        }
+        for (size_t j = 0; j < 1 + 2 * (size_t)w->m->dim; j++)
+            slot[j] += w->sums[(size_t)c * w->columns + j];
     }
     return 0;
 }
 
-static int add_row(const soft *w, int32_t r, trl_error *err)
+/* What a row has in the block [first, end). */
+static int add_row(soft *w, int32_t r, int32_t first, int32_t end, trl_error *err)
 {
-    const trl__search *s = w->s;
-    const trl__row *row = &s->row[r];
-    int32_t length = row->end - row->first;
-    memset(w->gamma, 0, (size_t)(length + TRL__TILE) * sizeof *w->gamma);
-    for (int32_t n = w->head[r]; n >= 0; n = w->link[n])
-        for (int32_t t = s->node_first[n]; t < s->node_end_frame[n]; t++)
-            w->gamma[t - row->first] += s->gamma[s->gamma_offset[n] + (t - s->node_first[n])];
-    for (int32_t i = 0; i < length;) {
-        if (w->gamma[i] < LEAST_SHARE) {
-            i++;
-            continue;
-        }
-        int32_t count = length - i < TRL__TILE ? length - i : TRL__TILE, first = row->first + i;
-        trl__gmm_work work = {.m = w->m,
-                              .placed = w->placed,
-                              .scratch = w->share,
-                              .tied = row->tied,
-                              .first = first,
-                              .end = first + count,
-                              .next = row->tied};
-        w->stream->kernel->shares(&work, w->gamma + i);
-        for (int32_t c = 0; c < trl__components(w->m, row->tied); c++) {
-            int code = add_component(w, w->m->first_gaussian[row->tied] + c, first, count,
-                                     w->share + (size_t)c * TRL__TILE, err);
-            if (code < 0)
-                return code;
-        }
-        i += count;
-    }
-    return 0;
+    const trl__row *row = &w->s->row[r];
+    int32_t from = row->first > first ? row->first : first, to = row->end < end ? row->end : end;
+    int code = 0;
+    sum_gamma(w, r, &from, &to);
+    if (from >= to)
+        return 0;
+    fill_block(w, first, end);
+    trl__gmm_work work = {w->m, w->placed, w->share, row->tied, from, to, row->tied};
+    w->stream->kernel->shares(&work, w->gamma);
+    const double *x = w->x + (size_t)(from - first) * w->columns;
+    int32_t found = find_components(w, row->tied, to - from);
+    for (int32_t c = 0; code == 0 && c < found; c += TRL__GROUP)
+        code = add_components(w, row->tied, w->gaussian + c, found - c < TRL__GROUP ? found - c : TRL__GROUP, x,
+                              to - from, err);
+    return code;
 }
 
 int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
                              trl__local_stats *local, trl_error *err)
 {
-    soft w = {stream, m, placed, s, local, NULL, NULL, NULL, NULL};
-    if (set_up_soft(&w, &stream->work) < 0)
-        return trl__fail_memory(err);
-    int code = 0;
-    for (int32_t r = 0; code == 0 && r < s->rows; r++)
-        code = add_row(&w, r, err);
+    soft w = {.stream = stream, .m = m, .placed = placed, .s = s, .local = local};
+    int code = set_up_soft(&w, &stream->work) < 0 ? trl__fail_memory(err) : 0;
+    for (int32_t first = 0; code == 0 && first < s->end; first += TRL__TILE) {
+        int32_t end = first + TRL__TILE < s->end ? first + TRL__TILE : s->end, kept = 0;
+        for (int32_t r = w.starts[first / TRL__TILE]; r >= 0; r = w.later[r])
+            w.active[w.active_count++] = r;
+        for (int32_t i = 0; code == 0 && i < w.active_count; i++) {
+            code = add_row(&w, w.active[i], first, end, err);
+            w.active[kept] = w.active[i];
+            kept += s->row[w.active[i]].end > end;
+        }
+        w.active_count = kept;
+    }
     if (code == 0)
         trl__add_arc_counts(s, local);
     return code;

@@ -73,8 +73,13 @@ typedef struct trl__gmm_kernel {
     /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c * TRL__TILE + t - first.
      * At most TRL__TILE frames; gamma has as many, whatever the stretch. */
     void (*shares)(const trl__gmm_work *w, const float *gamma);
+    /* Weighted sums of frames for TRL__GROUP components: sums[c * columns + j] is the sum over t of share[t * TRL__GROUP + c] * x[t *
+     * columns + j]. columns is a multiple of column_step. */
+    void (*gather)(const double *share, const double *x, size_t columns, int32_t frames, double *sums);
+    size_t column_step;
 } trl__gmm_kernel;
 
+void trl__gather_plainly(const double *share, const double *x, size_t columns, int32_t frames, double *sums);
 extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__gmm_avx2, trl__gmm_avx512,
     trl__gmm_neon;
 

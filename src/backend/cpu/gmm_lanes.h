@@ -1,6 +1,6 @@
 /* Scores of Gaussian mixtures, one frame per SIMD lane.
  *
- * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c
+ * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c,
  * and larger(a, b), and may define WHOLE_TILE, which stands for score_groups of three registers by dot products. Types and the other operations are GCC's vector extension, which clang has too.
  *
  * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3 registers of
@@ -21,6 +21,8 @@
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t lane_ints __attribute__((vector_size(4 * LANES)));
+typedef double wide_lanes __attribute__((vector_size(4 * LANES)));
+#define COLUMNS (VECTORS * LANES / 2)
 
 INLINE lanes load(const float *from)
 {
@@ -310,4 +312,35 @@ static void shares(const trl__gmm_work *work, const float *gamma)
     }
 }
 
-const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, best, shares};
+INLINE wide_lanes load_wide(const double *from)
+{
+    wide_lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* Columns are lanes here, and the sums double: four components times three registers of columns. */
+static void gather(const double *share, const double *x, size_t columns, int32_t frames, double *sums)
+{
+    for (size_t j = 0; j < columns; j += COLUMNS) {
+        wide_lanes sum[TRL__GROUP][VECTORS];
+        for (int c = 0; c < TRL__GROUP; c++)
+            for (int v = 0; v < VECTORS; v++)
+                sum[c][v] = (wide_lanes){0};
+        for (size_t t = 0; t < (size_t)frames; t++) {
+            wide_lanes value[VECTORS];
+            for (int v = 0; v < VECTORS; v++)
+                value[v] = load_wide(x + t * columns + j + v * (LANES / 2));
+            for (int c = 0; c < TRL__GROUP; c++) {
+                wide_lanes weight = share[t * TRL__GROUP + (size_t)c] - (wide_lanes){0};
+                for (int v = 0; v < VECTORS; v++)
+                    sum[c][v] = fused_wide(weight, value[v], sum[c][v]);
+            }
+        }
+        for (int c = 0; c < TRL__GROUP; c++)
+            for (int v = 0; v < VECTORS; v++)
+                memcpy(sums + (size_t)c * columns + j + v * (LANES / 2), &sum[c][v], sizeof sum[c][v]);
+    }
+}
+
+const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, best, shares, gather, COLUMNS};

@@ -66,4 +66,4 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, best, shares};
+const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, best, shares, trl__gather_plainly, 1};

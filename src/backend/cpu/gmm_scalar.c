@@ -3,6 +3,17 @@
 
 #include <math.h>
 
+void trl__gather_plainly(const double *share, const double *x, size_t columns, int32_t frames, double *sums)
+{
+    for (size_t c = 0; c < TRL__GROUP; c++)
+        for (size_t j = 0; j < columns; j++) {
+            double sum = 0;
+            for (size_t t = 0; t < (size_t)frames; t++)
+                sum += share[t * TRL__GROUP + c] * x[t * columns + j];
+            sums[c * columns + j] = sum;
+        }
+}
+
 static float component_score(const trl__gmm_work *w, int32_t c, int32_t t)
 {
     const trl__mixtures *m = w->m;
@@ -66,4 +77,4 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, best, shares};
+const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, best, shares, trl__gather_plainly, 1};
