@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PIECE 1024 /* frames: 320 KB of them, for 39 dimensions */
+
 /* ---- Devices ---- */
 
 /* What runs on this machine, best last. */
@@ -220,6 +222,25 @@ static int check_rows(const trl__search *s, const trl__placed *placed, const trl
     return 0;
 }
 
+/* The rows' parts of frames [from, to). */
+static void score_rows(const trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
+                       int32_t from, int32_t to, float *scratch)
+{
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    for (int32_t r = 0; r < s->rows; r++) {
+        const trl__row *row = &s->row[r];
+        work.tied = row->tied;
+        work.next = s->row[r + 1 < s->rows ? r + 1 : r].tied;
+        work.first = row->first > from ? row->first : from;
+        work.end = row->end < to ? row->end : to;
+        if (work.first >= work.end)
+            continue;
+        stream->kernel->score(&work, s->combine, s->scores + row->offset + (work.first - row->first));
+        s->gaussians += (double)(work.end - work.first) * trl__components(m, row->tied);
+    }
+}
+
+/* Long utterances go in pieces whose frames stay in the cache while the rows change. */
 static int score(trl__stream *base, const trl__parameters *parameters, trl__search *searches, size_t count,
                  trl_error *err)
 {
@@ -235,18 +256,8 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         if (code < 0)
             return code;
         s->gaussians = 0;
-        for (int32_t r = 0; r < s->rows; r++) {
-            const trl__row *row = &s->row[r];
-            s->gaussians += (double)(row->end - row->first) * trl__components(m, row->tied);
-            trl__gmm_work work = {.m = m,
-                                  .placed = placed,
-                                  .scratch = scratch,
-                                  .tied = row->tied,
-                                  .first = row->first,
-                                  .end = row->end,
-                                  .next = s->row[r + 1 < s->rows ? r + 1 : r].tied};
-            stream->kernel->score(&work, s->combine, s->scores + row->offset);
-        }
+        for (int32_t from = placed->begin; from < placed->end; from += PIECE)
+            score_rows(stream, m, placed, s, from, placed->end - from < PIECE ? placed->end : from + PIECE, scratch);
     }
     return 0;
 }

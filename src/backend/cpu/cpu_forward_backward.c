@@ -65,7 +65,11 @@ static inline double share(wide a, wide b, wide one_over_total)
 {
     double value = a.value * one_over_total.value * b.value;
     int64_t exponent = a.exponent + b.exponent + one_over_total.exponent;
-    return exponent == 0 ? value : exponent < -2 ? 0 : ldexp(value, 512 * (int)exponent);
+    for (; exponent < 0 && value > 0; exponent++)
+        value *= 0x1p-512;
+    for (; exponent > 0; exponent--)
+        value *= 0x1p512;
+    return value;
 }
 
 typedef struct arc {

@@ -192,25 +192,53 @@ void trl__mixtures_free(trl__mixtures *m)
 
 /* ---- Frames ---- */
 
-/* Frames `t` … of the utterance into a block: as many as fit, zeros behind the last. */
+typedef float four __attribute__((vector_size(16)));
+
+static inline four load_four(const float *from)
+{
+    four v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* `plain` is how far behind the row its value is kept as it is; 0: nowhere. */
+static inline void place_value(four value, float centre, float *row, size_t plain)
+{
+    four centred = value - centre, square = centred * centred;
+    memcpy(row, &centred, sizeof centred);
+    memcpy(row + TRL__STRIDE, &square, sizeof square);
+    if (plain)
+        memcpy(row + plain, &value, sizeof value);
+}
+
+/* Four frames become four columns of a block. */
+static void place_four(const float *centre, size_t dim, int with_plain, const float *const frame[4], float *row)
+{
+    const float *f0 = frame[0], *f1 = frame[1], *f2 = frame[2], *f3 = frame[3];
+    const size_t step = 2 * TRL__STRIDE;
+    size_t k = 0, plain = with_plain ? 2 * dim * TRL__STRIDE : 0, less = with_plain ? TRL__STRIDE : 0;
+    for (; k + 4 <= dim; k += 4, row += 4 * step, plain -= 4 * less) {
+        four a = load_four(f0 + k), b = load_four(f1 + k), c = load_four(f2 + k), d = load_four(f3 + k);
+        four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+        four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        place_value(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), centre[k], row, plain);
+        place_value(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), centre[k + 1], row + step, plain - less);
+        place_value(__builtin_shufflevector(ab2, cd2, 0, 1, 4, 5), centre[k + 2], row + 2 * step, plain - 2 * less);
+        place_value(__builtin_shufflevector(ab2, cd2, 2, 3, 6, 7), centre[k + 3], row + 3 * step, plain - 3 * less);
+    }
+    for (; k < dim; k++, row += step, plain -= less)
+        place_value((four){f0[k], f1[k], f2[k], f3[k]}, centre[k], row, plain);
+}
+
+/* Frames `t` … of the utterance into a block: as many as fit. Behind the last, where a tile may still look, it is repeated. */
 static void place_block(const trl__placed *placed, const trl__mixtures *m, int32_t t, float *block)
 {
-    size_t dim = (size_t)m->dim, stride = placed->source->stride;
-    int32_t count = placed->end - t < TRL__STRIDE ? placed->end - t : TRL__STRIDE;
-    const float *from = trl_matrix_row(placed->source, (size_t)t);
-    for (size_t k = 0; k < dim; k++) {
-        float *value = block + 2 * k * TRL__STRIDE, *square = value + TRL__STRIDE, centre = m->centre[k];
-        for (int32_t i = 0; i < count; i++)
-            value[i] = from[(size_t)i * stride + k] - centre;
-        for (int32_t i = count; i < TRL__STRIDE; i++)
-            value[i] = 0;
-        for (int32_t i = 0; i < TRL__STRIDE; i++)
-            square[i] = value[i] * value[i];
-        if (m->any_differences) {
-            float *plain = block + (2 * dim + k) * TRL__STRIDE;
-            for (int32_t i = 0; i < TRL__STRIDE; i++)
-                plain[i] = i < count ? from[(size_t)i * stride + k] : 0;
-        }
+    int32_t last = placed->end - 1 - t, count = last + 1 + TRL__TILE;
+    for (int32_t i = 0; i < count && i < TRL__STRIDE; i += 4) {
+        const float *frame[4];
+        for (int32_t j = 0; j < 4; j++)
+            frame[j] = trl_matrix_row(placed->source, (size_t)(t + (i + j < last ? i + j : last)));
+        place_four(m->centre, (size_t)m->dim, m->any_differences, frame, block + i);
     }
 }
 
@@ -228,17 +256,31 @@ static void place_frames(const trl__placed *placed, const trl__mixtures *m)
     }
 }
 
+/* Within ±TRL__MOST_VALUE, and a number: compared as integers, which vectors can do at once. */
+static int in_range(const float *row, size_t count)
+{
+    const float most = (float)TRL__MOST_VALUE;
+    int32_t limit, bad = 0;
+    memcpy(&limit, &most, sizeof limit);
+    for (size_t k = 0; k < count; k++) {
+        int32_t bits;
+        memcpy(&bits, &row[k], sizeof bits);
+        bad |= (bits & INT32_MAX) > limit;
+    }
+    return !bad;
+}
+
 static int check_frames(const trl_matrix *frames, int32_t begin, int32_t end, trl_error *err)
 {
     for (size_t t = (size_t)begin; t < (size_t)end; t++) {
         const float *row = trl_matrix_row(frames, t);
-        int good = 1;
-        for (size_t k = 0; k < frames->cols; k++)
-            good &= fabsf(row[k]) <= (float)TRL__MOST_VALUE; /* false for NaN */
-        for (size_t k = 0; !good && k < frames->cols; k++)
-            if (!(fabsf(row[k]) <= (float)TRL__MOST_VALUE))
-                return trl__fail(err, TRL_ENUMBER, "frame %zu, column %zu: %g; features must lie within ±%g", t, k,
-                                 (double)row[k], TRL__MOST_VALUE);
+        if (in_range(row, frames->cols))
+            continue;
+        size_t k = 0;
+        while (in_range(&row[k], 1))
+            k++;
+        return trl__fail(err, TRL_ENUMBER, "frame %zu, column %zu: %g; features must lie within ±%g", t, k,
+                         (double)row[k], TRL__MOST_VALUE);
     }
     return 0;
 }
