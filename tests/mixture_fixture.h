@@ -210,6 +210,32 @@ static inline int compare_shares(const trl__gmm_kernel *kernel, kernel_run *run,
     return 0;
 }
 
+/* Sums of weighted frames, against the plain loop in double. */
+static inline int compare_gather(const trl__gmm_kernel *kernel, chance *c)
+{
+    size_t columns = kernel->column_step * (size_t)(1 + pick(c, 4));
+    int32_t frames = 1 + pick(c, TRL__TILE);
+    double share[TRL__TILE * TRL__GROUP], *x = malloc((size_t)frames * columns * sizeof *x);
+    double *sums = malloc(TRL__GROUP * columns * sizeof *sums), *expected = malloc(TRL__GROUP * columns * sizeof *sums);
+    int faults = 0;
+    for (size_t i = 0; i < (size_t)frames * columns; i++)
+        x[i] = (double)gauss(c);
+    for (size_t i = 0; i < (size_t)frames * TRL__GROUP; i++)
+        share[i] = (double)between(c, 0, 1);
+    kernel->gather(share, x, columns, frames, sums);
+    trl__gather_plainly(share, x, columns, frames, expected);
+    for (size_t i = 0; faults == 0 && i < TRL__GROUP * columns; i++)
+        if (!(fabs(sums[i] - expected[i]) <= 1e-13 * frames)) {
+            printf("%s: sum %zu of %d frames is %.17g, not %.17g\n", kernel->name, i, (int)frames, sums[i],
+                   expected[i]);
+            faults = 1;
+        }
+    free(x);
+    free(sums);
+    free(expected);
+    return faults;
+}
+
 /* One random model, its frames, some stretches of them; returns the number of faults, each said. */
 static inline int compare_kernel(const trl__gmm_kernel *kernel, uint64_t seed, mixture_kind kind, int frame_count,
                                  double allowed)
@@ -249,6 +275,7 @@ static inline int compare_kernel_with_reference(const trl__gmm_kernel *kernel, i
         mixture_kind usual = {1 + pick(&c, 60), 1 + pick(&c, 4), 1 + pick(&c, pick(&c, 4) ? 9 : 70), 1, 0, 0.5f};
         mixture_kind far = {1 + pick(&c, 60), 2, 1 + pick(&c, 9), 2, 200, 1};
         mixture_kind tiny = {1 + pick(&c, 60), 3, 1 + pick(&c, 9), 1, 10, 1e-5f};
+        faults += compare_gather(kernel, &c);
         faults += compare_kernel(kernel, (uint64_t)i, usual, 1 + pick(&c, 100), 1e-5);
         faults += compare_kernel(kernel, (uint64_t)i, far, 1 + pick(&c, 60), 1e-4);
         faults += compare_kernel(kernel, (uint64_t)i, tiny, 1 + pick(&c, 60), 2 * TRL__MOST_ERROR);
