@@ -1,0 +1,181 @@
+/* Praat's TextGrid, long form: a file per recording, a tier of words and one of phones (and states) per speaker. Tiers of a
+ * single speaker are called words and phones, of several NAME - words and NAME - phones, as Montreal Forced Aligner does.
+ * A tier's intervals must not overlap, so utterances that do are put on further tiers. What no utterance covers is
+ * an interval without text. */
+#include "align/alignment_format.h"
+#include "align/time_text.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+#define SLACK 1000 /* microseconds that rounding may put between neighbours, or take from them */
+
+/* Utterances that can share tiers: of one speaker, on one channel, none overlapping. */
+typedef struct group {
+    const trl_utterance *first;
+    int64_t end; /* microseconds */
+    int number;  /* among the speaker's groups, from 1 */
+} group;
+
+typedef struct grid {
+    const trl__recording *recording;
+    group *groups;
+    size_t count;
+    size_t *group_of; /* by utterance */
+    int64_t end;      /* microseconds */
+    trl_file *file;
+    trl_error *err;
+} grid;
+
+static int64_t start_of(const trl__recorded *u)
+{
+    return trl__microseconds(u->utterance->start);
+}
+
+/* ---- Which utterance goes on which tiers ---- */
+
+static int fits(const group *g, const trl__recorded *u)
+{
+    return strcmp(g->first->speaker, u->utterance->speaker) == 0 && g->first->channel == u->utterance->channel &&
+           g->end <= start_of(u) + SLACK;
+}
+
+static size_t choose_group(grid *g, const trl__recorded *u)
+{
+    size_t i = 0;
+    while (i < g->count && !fits(&g->groups[i], u))
+        i++;
+    if (i == g->count) {
+        int number = 1;
+        for (size_t k = 0; k < g->count; k++)
+            number += strcmp(g->groups[k].first->speaker, u->utterance->speaker) == 0;
+        g->groups[g->count++] = (group){u->utterance, 0, number};
+    }
+    g->groups[i].end = trl__microseconds(u->utterance->start + u->seconds);
+    return i;
+}
+
+/* ---- Text ---- */
+
+/* A quote in the text is doubled. */
+static int write_quoted(grid *g, const char *text)
+{
+    int code = 0;
+    for (const char *quote; code == 0 && (quote = strchr(text, '"')); text = quote + 1)
+        code = trl_file_print(g->file, g->err, "%.*s\"\"", (int)(quote - text), text);
+    return code < 0 ? code : trl_file_write(g->file, text, strlen(text), g->err);
+}
+
+static int write_range(grid *g, const char *indent, int64_t from, int64_t to)
+{
+    char start[TRL__TIME_SIZE], end[TRL__TIME_SIZE];
+    trl__time_text(from, start);
+    trl__time_text(to, end);
+    return trl_file_print(g->file, g->err, "%sxmin = %s \n%sxmax = %s \n", indent, start, indent, end);
+}
+
+static int write_interval(grid *g, size_t number, int64_t from, int64_t to, const char *label)
+{
+    int code = trl_file_print(g->file, g->err, "        intervals [%zu]:\n", number);
+    if (code == 0)
+        code = write_range(g, "            ", from, to);
+    if (code == 0)
+        code = trl_file_print(g->file, g->err, "            text = \"");
+    if (code == 0)
+        code = write_quoted(g, label);
+    return code < 0 ? code : trl_file_print(g->file, g->err, "\" \n");
+}
+
+/* ---- Tiers ---- */
+
+static const trl_segments *level_of(const trl__recorded *u, int level)
+{
+    return level == 0 ? &u->words : level == 1 ? &u->phones : &u->states;
+}
+
+/* Walks over a tier's intervals: writes them, or with `writing` = 0 counts them only. */
+static int walk_tier(grid *g, size_t group, int level, int writing, size_t *count)
+{
+    int64_t at = 0;
+    int code = 0;
+    *count = 0;
+    for (size_t i = 0; code == 0 && i < g->recording->count; i++) {
+        const trl__recorded *u = &g->recording->utterances[i];
+        const trl_segments *segments = level_of(u, level);
+        if (g->group_of[i] != group || segments->count == 0)
+            continue;
+        if (start_of(u) > at + SLACK) {
+            code = ++*count && writing ? write_interval(g, *count, at, start_of(u), "") : 0;
+            at = start_of(u);
+        }
+        for (size_t s = 0; code == 0 && s < segments->count; s++) {
+            int64_t end = trl__microseconds(u->utterance->start + segments->items[s].stop);
+            code = ++*count && writing ? write_interval(g, *count, at, end, segments->items[s].label) : 0;
+            at = end;
+        }
+    }
+    if (code == 0 && at < g->end)
+        code = ++*count && writing ? write_interval(g, *count, at, g->end, "") : 0;
+    return code;
+}
+
+static int write_tier_name(grid *g, const group *of, const char *level)
+{
+    int code = trl_file_print(g->file, g->err, "        class = \"IntervalTier\" \n        name = \"");
+    if (code == 0 && g->count > 1) {
+        code = write_quoted(g, of->first->speaker);
+        if (code == 0 && of->number > 1)
+            code = trl_file_print(g->file, g->err, " %d", of->number);
+        if (code == 0)
+            code = trl_file_print(g->file, g->err, " - ");
+    }
+    return code < 0 ? code : trl_file_print(g->file, g->err, "%s\" \n", level);
+}
+
+static int write_tier(grid *g, size_t group, int level, size_t number)
+{
+    static const char *const names[] = {"words", "phones", "states"};
+    size_t count;
+    int code = walk_tier(g, group, level, 0, &count);
+    if (code == 0)
+        code = trl_file_print(g->file, g->err, "    item [%zu]:\n", number);
+    if (code == 0)
+        code = write_tier_name(g, &g->groups[group], names[level]);
+    if (code == 0)
+        code = write_range(g, "        ", 0, g->end);
+    if (code == 0)
+        code = trl_file_print(g->file, g->err, "        intervals: size = %zu \n", count);
+    return code < 0 ? code : walk_tier(g, group, level, 1, &count);
+}
+
+static int write_grid(grid *g, int levels)
+{
+    int code = trl_file_print(g->file, g->err, "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n\n");
+    if (code == 0)
+        code = write_range(g, "", 0, g->end);
+    if (code == 0)
+        code = trl_file_print(g->file, g->err, "tiers? <exists> \nsize = %zu \nitem []: \n", g->count * (size_t)levels);
+    for (size_t i = 0, number = 1; i < g->count; i++)
+        for (int level = 0; code == 0 && level < levels; level++)
+            code = write_tier(g, i, level, number++);
+    return code;
+}
+
+static int write_textgrid(trl__alignment_sink *sink, const trl__recording *r, trl_error *err)
+{
+    grid g = {.recording = r, .end = trl__microseconds(r->seconds), .err = err};
+    g.groups = trl__alloc(r->count, sizeof *g.groups);
+    g.group_of = trl__alloc(r->count, sizeof *g.group_of);
+    int code = g.groups && g.group_of ? trl__sink_file(sink, r->name, ".TextGrid", &g.file, err) : trl__fail_memory(err);
+    if (code == 0) {
+        for (size_t i = 0; i < r->count; i++)
+            g.group_of[i] = choose_group(&g, &r->utterances[i]);
+        code = trl__sink_close(g.file, write_grid(&g, sink->options->states ? 3 : 2), err);
+    }
+    trl__free(g.groups);
+    trl__free(g.group_of);
+    return code;
+}
+
+const trl__alignment_format trl__textgrid_output = {.name = "textgrid", .recording = write_textgrid};
