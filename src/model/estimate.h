@@ -14,7 +14,7 @@ typedef struct trl__estimate_options {
 typedef struct trl__estimate_result {
     int64_t gaussians;        /* after dropping */
     int64_t dropped;          /* components that had too little data */
-    int64_t kept_states;      /* tied states without data: parameters as they were */
+    int64_t kept_states;      /* tied states without data, or too little for any component: parameters as they were */
     int64_t floored;          /* variances that were raised to the floor, counted by dimension */
     int64_t kept_transitions; /* triples (or pools) without data */
 } trl__estimate_result;
@@ -27,10 +27,11 @@ trl__estimate_options trl__estimate_defaults(void); /* 3 frames, 0.01, 1e-5, 0.0
 int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate_options *options,
                   trl__estimate_result *result, trl_error *err);
 
-/* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is halved and the means
- * go apart by 0.2 standard deviations. The heaviest component (by weight) is split first, so sizes need not be powers of two.
- * to_components: every state to `components`, but to no more than count / least_frames.
- * to_total: shares of `total` in proportion to count^power. No state shrinks. Both say how many Gaussians there are now. */
+/* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is halved and the
+ * means go 0.2 standard deviations to either side. The heaviest component (by weight, then the first) is split first, so sizes need not be
+ * powers of two. A tied state gets no more than count / least_frames (0: no limit), and never shrinks.
+ * to_components: every state to `components`.
+ * to_total: to `total` in all, shares in proportion to count^power; fewer where the limits don't allow so many. */
 int trl__split_to_components(trl_model *model, const double *count, int32_t components, double least_frames,
                              trl_error *err);
 int trl__split_to_total(trl_model *model, const double *count, int64_t total, double power, double least_frames,

@@ -36,7 +36,7 @@ struct trl_model {
     uint8_t *unit_kind;     /* trl_unit_kind */
     int32_t *unit_topology; /* index into topologies */
     int32_t *unit_triple;   /* units + 1: the first triple of each */
-    uint8_t word_positions; /* units come in fours: _B _I _E _S */
+    uint8_t word_positions; /* 1: phones are NAME_B, NAME_I, NAME_E, NAME_S; look them up by name */
 
     int32_t topologies;
     trl__topology *topology;
@@ -59,9 +59,13 @@ struct trl_model {
 int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
 
 /* Called last by whoever makes a model: numbers the transitions, fills unit_triple and transition_triple, and checks all
- * indices, probabilities and variances. `name` stands for the file in messages. triple[] must be sorted; log_probability is
- * allocated here and taken from the topologies when it is NULL. */
+ * names, indices, probabilities and variances. `name` stands for the file in messages. triple[] must be sorted, with pools;
+ * log_probability is allocated here and taken from the topologies when it is NULL. Weights and probabilities are positive and sum up to 1
+ * within a hundredth. TRL_ECORRUPT, TRL_ENUMBER, TRL_ELIMIT say what is wrong and where. */
 int trl__model_finish(trl_model *model, const char *name, trl_error *err);
+
+/* The sum over triples of arcs: what log_probability[] has, less one. Topologies and triples must be valid. */
+int64_t trl__model_count_transitions(const trl_model *model);
 
 int trl__model_set_text(char **place, const char *text, trl_error *err); /* frontend, lexicon … : a copy */
 

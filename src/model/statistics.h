@@ -33,6 +33,7 @@ void trl__stats_zero(trl__stats *stats);
 int trl__stats_add(trl__stats *stats, const trl__stats *other, trl_error *err); /* TRL_EINVAL: another shape */
 int trl__stats_write(const trl__stats *stats, const char *path, trl_error *err);
 int trl__stats_read(const char *path, trl__stats **out, trl_error *err);
+int trl__stats_from_container(trl__container *file, trl__stats **out, trl_error *err); /* closes the container */
 
 /* A slot is 1 + 2 * dim doubles: count, sums, squares. */
 typedef struct trl__local_stats {

@@ -1,0 +1,247 @@
+/* The M-step ([000] eqs. 4 to 7): means, variances, weights and transitions from the sums. The rules for too little data
+ * are in estimate.h. Cost: one pass over the statistics.
+ */
+#include "model/estimate.h"
+#include "model/topology.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+trl__estimate_options trl__estimate_defaults(void)
+{
+    return (trl__estimate_options){
+        .least_count = 3, .variance_floor = 0.01, .least_variance = 1e-5, .least_probability = 0.01};
+}
+
+static int check_options(const trl__estimate_options *o, trl_error *err)
+{
+    if (!(o->least_count >= 0 && o->variance_floor >= 0 && isfinite(o->variance_floor) && o->least_variance > 0 &&
+          isfinite(o->least_variance) && o->least_probability > 0 && o->least_probability < 1))
+        return trl__fail(
+            err, TRL_EINVAL,
+            "least count %g and variance floor %g must not be negative, least variance %g must be positive, "
+            "least probability %g between 0 and 1",
+            o->least_count, o->variance_floor, o->least_variance, o->least_probability);
+    return 0;
+}
+
+/* ---- mixtures ---- */
+
+typedef struct estimate {
+    const trl_model *model;
+    const trl__stats *stats;
+    const trl__estimate_options *options;
+    trl__estimate_result *result;
+    double *floor; /* by dimension */
+    int32_t *first_gaussian;
+    float *log_weight, *mean, *variance; /* of the new mixtures */
+} estimate;
+
+/* The floor is a share of the variance of all frames, which the sums of all Gaussians give. */
+static void find_floors(const estimate *e)
+{
+    const trl__stats *s = e->stats;
+    double frames = 0;
+    for (int64_t g = 0; g < s->gaussians; g++)
+        frames += s->count[g];
+    for (int32_t k = 0; k < s->dim; k++) {
+        double sum = 0, square = 0;
+        for (int64_t g = 0; g < s->gaussians; g++) {
+            sum += s->sum[g * s->dim + k];
+            square += s->square[g * s->dim + k];
+        }
+        double mean = frames > 0 ? sum / frames : 0, variance = frames > 0 ? square / frames - mean * mean : 0;
+        e->floor[k] = fmax(e->options->variance_floor * variance, e->options->least_variance);
+    }
+}
+
+/* Component `from` of the old model with new parameters, or its old ones, becomes the next new one. */
+static int put_old(estimate *e, int32_t from, float log_weight, int32_t *next)
+{
+    size_t dim = (size_t)e->model->dim, to = (size_t)(*next)++ * dim;
+    e->log_weight[*next - 1] = log_weight;
+    memcpy(e->mean + to, e->model->mean + (size_t)from * dim, dim * sizeof *e->mean);
+    memcpy(e->variance + to, e->model->variance + (size_t)from * dim, dim * sizeof *e->variance);
+    return 0;
+}
+
+static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32_t *next, trl_error *err)
+{
+    int32_t dim = e->model->dim;
+    const double *sum = e->stats->sum + (size_t)from * (size_t)dim,
+                 *square = e->stats->square + (size_t)from * (size_t)dim, count = e->stats->count[from];
+    float *mean = e->mean + (size_t)*next * (size_t)dim, *variance = e->variance + (size_t)*next * (size_t)dim;
+    e->log_weight[(*next)++] = (float)log(weight);
+    for (int32_t k = 0; k < dim; k++) {
+        double m = sum[k] / count, v = square[k] / count - m * m;
+        if (v < e->floor[k]) {
+            v = e->floor[k];
+            e->result->floored++;
+        }
+        mean[k] = (float)m;
+        variance[k] = (float)v;
+        if (!isfinite(mean[k]) || !isfinite(variance[k]) || variance[k] <= 0)
+            return trl__fail(err, TRL_ENUMBER,
+                             "tied state %" PRId32 ", component %" PRId32 ", dimension %" PRId32
+                             ": mean %g and variance %g can't be used; look for extreme values in the features",
+                             tied, from - e->model->first_gaussian[tied], k, m, v);
+    }
+    return 0;
+}
+
+/* No component has enough: the one with the most frames stays as it was. */
+static int put_largest(estimate *e, int32_t first, int32_t end, int32_t *next)
+{
+    int32_t best = first;
+    for (int32_t g = first + 1; g < end; g++)
+        if (e->stats->count[g] > e->stats->count[best])
+            best = g;
+    return put_old(e, best, 0, next);
+}
+
+static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *err)
+{
+    const double *count = e->stats->count, least = e->options->least_count;
+    int32_t first = e->model->first_gaussian[tied], end = e->model->first_gaussian[tied + 1], before = *next;
+    double frames = 0, enough = 0;
+    for (int32_t g = first; g < end; g++) {
+        frames += count[g];
+        enough += count[g] >= least ? count[g] : 0;
+    }
+    int code = 0;
+    for (int32_t g = first; code == 0 && g < end; g++)
+        if (frames == 0)
+            code = put_old(e, g, e->model->log_weight[g], next);
+        else if (enough > 0 && count[g] >= least && count[g] > 0)
+            code = put_new(e, g, count[g] / enough, tied, next, err);
+    if (frames > 0 && enough == 0)
+        code = put_largest(e, first, end, next);
+    e->result->kept_states += enough == 0;
+    e->result->dropped += end - first - (*next - before);
+    return code;
+}
+
+static int estimate_mixtures(trl_model *model, estimate *e, trl_error *err)
+{
+    size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
+    size_t numbers = gaussians * (size_t)model->dim;
+    e->floor = trl__alloc((size_t)model->dim, sizeof *e->floor);
+    e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
+    e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
+    e->mean = trl__alloc_aligned(numbers, sizeof *e->mean);
+    e->variance = trl__alloc_aligned(numbers, sizeof *e->variance);
+    if (!e->floor || !e->first_gaussian || !e->log_weight || !e->mean || !e->variance)
+        return trl__fail_memory(err);
+    find_floors(e);
+    int32_t next = 0;
+    e->first_gaussian[0] = 0;
+    for (int32_t j = 0; j < model->tied_states; j++) {
+        int code = estimate_state(e, j, &next, err);
+        if (code < 0)
+            return code;
+        e->first_gaussian[j + 1] = next;
+    }
+    e->result->gaussians = next;
+    return 0;
+}
+
+/* ---- transitions ---- */
+
+/* Relative frequencies, none below `least`; what the raised ones need, the others give in proportion. */
+static void share_out(double *p, int32_t count, double least)
+{
+    least = fmin(least, 1.0 / count);
+    for (int changed = 1; changed;) {
+        double raised = 0, rest = 0;
+        changed = 0;
+        for (int32_t k = 0; k < count; k++)
+            *(p[k] <= least ? &raised : &rest) += p[k] <= least ? least : p[k];
+        for (int32_t k = 0; k < count; k++) {
+            double value = p[k] <= least ? least : p[k] * (1 - raised) / rest;
+            changed |= p[k] > least && value <= least;
+            p[k] = value;
+        }
+    }
+}
+
+/* Uses of each arc, summed over the pool into the counts of its first triple. */
+static void pool_counts(const trl_model *model, const trl__stats *stats, double *count)
+{
+    for (int32_t i = 0; i < model->triples; i++) {
+        const trl__triple *t = &model->triple[i], *pool = &model->triple[t->pool];
+        int32_t arcs = trl__arcs_of(trl__unit_topology(model, t->unit), t->state);
+        for (int32_t k = 0; k < arcs; k++)
+            count[pool->transition + k] += stats->transition[t->transition + k];
+    }
+}
+
+static int estimate_transitions(trl_model *model, const estimate *e, trl_error *err)
+{
+    double *count = trl__alloc_zero((size_t)model->transitions + 1, sizeof *count);
+    if (!count)
+        return trl__fail_memory(err);
+    pool_counts(model, e->stats, count);
+    for (int32_t i = 0; i < model->triples; i++) {
+        const trl__triple *t = &model->triple[i];
+        int32_t arcs = trl__arcs_of(trl__unit_topology(model, t->unit), t->state);
+        double total = 0, *p = count + t->transition;
+        for (int32_t k = 0; t->pool == i && k < arcs; k++)
+            total += p[k];
+        for (int32_t k = 0; k < arcs; k++)
+            p[k] = total > 0 ? p[k] / total : 0;
+        if (total > 0)
+            share_out(p, arcs, e->options->least_probability);
+        e->result->kept_transitions += t->pool == i && total == 0;
+    }
+    for (int32_t i = 0; i < model->triples; i++) {
+        const trl__triple *t = &model->triple[i], *pool = &model->triple[t->pool];
+        int32_t arcs = trl__arcs_of(trl__unit_topology(model, t->unit), t->state);
+        for (int32_t k = 0; k < arcs; k++)
+            if (count[pool->transition + k] > 0)
+                model->log_probability[t->transition + k] = (float)log(count[pool->transition + k]);
+    }
+    trl__free(count);
+    return 0;
+}
+
+/* ---- both ---- */
+
+static int check_shape(const trl_model *model, const trl__stats *stats, trl_error *err)
+{
+    if (stats->dim == model->dim && stats->gaussians == trl_model_gaussians(model) &&
+        stats->transitions == model->transitions)
+        return 0;
+    return trl__fail(err, TRL_EINVAL,
+                     "the statistics have %" PRId64 " Gaussians of %" PRId32 " dimensions and %" PRId32
+                     " transitions, the model %" PRId64 ", %" PRId32 " and %" PRId32,
+                     stats->gaussians, stats->dim, stats->transitions, trl_model_gaussians(model), model->dim,
+                     model->transitions);
+}
+
+int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate_options *options,
+                  trl__estimate_result *result, trl_error *err)
+{
+    trl__estimate_result unused;
+    estimate e = {.model = model, .stats = stats, .options = options, .result = result ? result : &unused};
+    *e.result = (trl__estimate_result){0};
+    int code = check_options(options, err);
+    if (code == 0)
+        code = check_shape(model, stats, err);
+    if (code == 0)
+        code = estimate_mixtures(model, &e, err);
+    if (code == 0)
+        code = estimate_transitions(model, &e, err);
+    trl__free(e.floor);
+    if (code == 0) {
+        trl__model_set_mixtures(model, e.first_gaussian, e.log_weight, e.mean, e.variance);
+        return 0;
+    }
+    trl__free(e.first_gaussian);
+    trl__free(e.log_weight);
+    trl__free(e.mean);
+    trl__free(e.variance);
+    return code;
+}
