@@ -10,7 +10,7 @@
  *   ctm        words.ctm, phones.ctm: recording, channel, start, duration, label, confidence
  *   jsonl      alignments.jsonl: an object per utterance, words in it, phones in them, states in these
  *   kaldi      ali.ark with transition ids, final.mdl, tree, phones.txt
- *   mlf        aligned.mlf, HTK's master label file
+ *   mlf        words.mlf, phones.mlf: HTK master label files
  *   vtt, srt   NAME.vtt, NAME.srt per recording: subtitles
  *
  * Times are seconds of the sound file, except in kaldi and mlf, which count from the start of the utterance. A recording is a

@@ -2,7 +2,7 @@
 #include "align/alignment_format.h"
 #include "base/fail.h"
 #include "base/path.h"
-#include "base/text_file.h"
+#include "feat/feature_format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +83,8 @@ static int fail_format(const char *name, size_t length, trl_error *err)
     char list[200] = "";
     for (size_t i = 0, used = 0; i < FORMATS; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", formats[i]->name);
-    return trl__fail(err, TRL_EINVAL, "there is no format '%.*s' for alignments; there are %s", (int)length, name, list);
+    return trl__fail(err, TRL_EINVAL, "there is no format '%.*s' for alignments; there are %s", (int)length, name,
+                     list);
 }
 
 static int open_sink(trl_alignment_writer *w, const trl__alignment_format *format, trl_error *err)
@@ -151,8 +152,9 @@ static int check_segment(const trl_segment *s, double before, trl_error *err)
     if (!isfinite(s->start) || !isfinite(s->stop) || isnan(s->confidence))
         return trl__fail(err, TRL_ENUMBER, "segment '%s' has a time or confidence that is no number", s->label);
     if (fabs(s->start - before) > SLACK || s->stop <= s->start)
-        return trl__fail(err, TRL_EINVAL, "segment '%s' from %g s to %g s: it must begin where the one before ends, at %g s",
-                         s->label, s->start, s->stop, before);
+        return trl__fail(err, TRL_EINVAL,
+                         "segment '%s' from %g s to %g s: it must begin where the one before ends, at %g s", s->label,
+                         s->start, s->stop, before);
     return 0;
 }
 
@@ -235,9 +237,8 @@ static int finish_sink(trl__alignment_sink *sink, trl_error *err)
 
 int trl_alignment_writer_commit(trl_alignment_writer *w, trl_error *err)
 {
-    int code = w->failed
-                   ? trl__fail(err, w->failed, "%s: writing failed before; nothing was put in place", w->folder)
-                   : 0;
+    int code =
+        w->failed ? trl__fail(err, w->failed, "%s: writing failed before; nothing was put in place", w->folder) : 0;
     if (code == 0 && w->recordings)
         code = trl__recordings_each(w->recordings, write_recording, w, err);
     for (size_t i = 0; code == 0 && i < w->count; i++)

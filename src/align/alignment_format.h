@@ -29,7 +29,8 @@ struct trl__alignment_format {
     /* Each may be NULL: */
     int (*begin)(trl__alignment_sink *sink, trl_error *err);
     int (*add)(trl__alignment_sink *sink, const trl_alignment *alignment, trl_error *err); /* in corpus order */
-    int (*recording)(trl__alignment_sink *sink, const trl__recording *recording, trl_error *err); /* in order of names */
+    int (*recording)(trl__alignment_sink *sink, const trl__recording *recording,
+                     trl_error *err);                         /* in order of names */
     int (*finish)(trl__alignment_sink *sink, trl_error *err); /* before the files are put in place */
 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 200               /* bytes, of the 255 that file systems allow: endings and numbers need some */
+#define LONGEST 200              /* bytes, of the 255 that file systems allow: endings and numbers need some */
 #define NAME_SIZE (LONGEST + 32) /* with a number */
 
 int trl__is_whole(const trl_utterance *u)

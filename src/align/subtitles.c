@@ -90,10 +90,7 @@ static int write_text(trl_file *file, const char *text, int vtt, trl_error *err)
         plain = vtt ? strcspn(text, "&<>") : strlen(text);
         code = trl_file_write(file, text, plain, err);
         if (code == 0 && text[plain])
-            code = trl_file_print(file, err, "&%s;",
-                                  text[plain] == '&'   ? "amp"
-                                  : text[plain] == '<' ? "lt"
-                                                       : "gt");
+            code = trl_file_print(file, err, "&%s;", text[plain] == '&' ? "amp" : text[plain] == '<' ? "lt" : "gt");
         plain += text[plain] != '\0';
     }
     return code;

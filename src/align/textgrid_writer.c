@@ -95,7 +95,7 @@ static const trl_segments *level_of(const trl__recorded *u, int level)
 }
 
 /* Walks over a tier's intervals: writes them, or with `writing` = 0 counts them only. */
-static int walk_tier(grid *g, size_t group, int level, int writing, size_t *count)
+static int walk_tier(grid *g, size_t tier_group, int level, int writing, size_t *count)
 {
     int64_t at = 0;
     int code = 0;
@@ -103,7 +103,7 @@ static int walk_tier(grid *g, size_t group, int level, int writing, size_t *coun
     for (size_t i = 0; code == 0 && i < g->recording->count; i++) {
         const trl__recorded *u = &g->recording->utterances[i];
         const trl_segments *segments = level_of(u, level);
-        if (g->group_of[i] != group || segments->count == 0)
+        if (g->group_of[i] != tier_group || segments->count == 0)
             continue;
         if (start_of(u) > at + SLACK) {
             code = ++*count && writing ? write_interval(g, *count, at, start_of(u), "") : 0;
@@ -133,20 +133,20 @@ static int write_tier_name(grid *g, const group *of, const char *level)
     return code < 0 ? code : trl_file_print(g->file, g->err, "%s\" \n", level);
 }
 
-static int write_tier(grid *g, size_t group, int level, size_t number)
+static int write_tier(grid *g, size_t tier_group, int level, size_t number)
 {
     static const char *const names[] = {"words", "phones", "states"};
     size_t count;
-    int code = walk_tier(g, group, level, 0, &count);
+    int code = walk_tier(g, tier_group, level, 0, &count);
     if (code == 0)
         code = trl_file_print(g->file, g->err, "    item [%zu]:\n", number);
     if (code == 0)
-        code = write_tier_name(g, &g->groups[group], names[level]);
+        code = write_tier_name(g, &g->groups[tier_group], names[level]);
     if (code == 0)
         code = write_range(g, "        ", 0, g->end);
     if (code == 0)
         code = trl_file_print(g->file, g->err, "        intervals: size = %zu \n", count);
-    return code < 0 ? code : walk_tier(g, group, level, 1, &count);
+    return code < 0 ? code : walk_tier(g, tier_group, level, 1, &count);
 }
 
 static int write_grid(grid *g, int levels)
@@ -167,7 +167,8 @@ static int write_textgrid(trl__alignment_sink *sink, const trl__recording *r, tr
     grid g = {.recording = r, .end = trl__microseconds(r->seconds), .err = err};
     g.groups = trl__alloc(r->count, sizeof *g.groups);
     g.group_of = trl__alloc(r->count, sizeof *g.group_of);
-    int code = g.groups && g.group_of ? trl__sink_file(sink, r->name, ".TextGrid", &g.file, err) : trl__fail_memory(err);
+    int code =
+        g.groups && g.group_of ? trl__sink_file(sink, r->name, ".TextGrid", &g.file, err) : trl__fail_memory(err);
     if (code == 0) {
         for (size_t i = 0; i < r->count; i++)
             g.group_of[i] = choose_group(&g, &r->utterances[i]);
