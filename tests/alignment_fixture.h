@@ -48,8 +48,8 @@ static inline void make_alignment(made_alignment *m, const char *id, const char 
         m->words[word].end = end;
         m->words[word].stop = p[i].stop;
         m->phones[i] = (trl_segment){p[i].phone, first, end, start, p[i].stop, p[i].confidence, word, (int32_t)i};
-        m->states[2 * i] = (trl_segment){"0", first, middle, start, middle / 100.0, -1, (int32_t)i, 0};
-        m->states[2 * i + 1] = (trl_segment){"1", middle, end, middle / 100.0, p[i].stop, -1, (int32_t)i, 1};
+        m->states[2 * i] = (trl_segment){p[i].phone, first, middle, start, middle / 100.0, -1, (int32_t)i, 0};
+        m->states[2 * i + 1] = (trl_segment){p[i].phone, middle, end, middle / 100.0, p[i].stop, -1, (int32_t)i, 1};
         m->alignment.phones.count = i + 1;
         m->alignment.frames = end;
         m->alignment.seconds = p[i].stop;

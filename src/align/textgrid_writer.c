@@ -11,6 +11,8 @@
 
 #define SLACK 1000 /* microseconds that rounding may put between neighbours, or take from them */
 
+enum { WORDS, PHONES, STATES };
+
 /* Utterances that can share tiers: of one speaker, on one channel, none overlapping. */
 typedef struct group {
     const trl_utterance *first;
@@ -75,15 +77,18 @@ static int write_range(grid *g, const char *indent, int64_t from, int64_t to)
     return trl_file_print(g->file, g->err, "%sxmin = %s \n%sxmax = %s \n", indent, start, indent, end);
 }
 
-static int write_interval(grid *g, size_t number, int64_t from, int64_t to, const char *label)
+/* What is between two times; segment NULL: nothing. A state is its unit's name and a number. */
+static int write_interval(grid *g, size_t number, int64_t from, int64_t to, const trl_segment *segment, int level)
 {
     int code = trl_file_print(g->file, g->err, "        intervals [%zu]:\n", number);
     if (code == 0)
         code = write_range(g, "            ", from, to);
     if (code == 0)
         code = trl_file_print(g->file, g->err, "            text = \"");
-    if (code == 0)
-        code = write_quoted(g, label);
+    if (code == 0 && segment)
+        code = write_quoted(g, segment->label);
+    if (code == 0 && segment && level == STATES)
+        code = trl_file_print(g->file, g->err, ".%d", (int)segment->id);
     return code < 0 ? code : trl_file_print(g->file, g->err, "\" \n");
 }
 
@@ -91,33 +96,42 @@ static int write_interval(grid *g, size_t number, int64_t from, int64_t to, cons
 
 static const trl_segments *level_of(const trl__recorded *u, int level)
 {
-    return level == 0 ? &u->words : level == 1 ? &u->phones : &u->states;
+    return level == WORDS ? &u->words : level == PHONES ? &u->phones : &u->states;
 }
 
-/* Walks over a tier's intervals: writes them, or with `writing` = 0 counts them only. */
-static int walk_tier(grid *g, size_t tier_group, int level, int writing, size_t *count)
+/* A walk over a tier's intervals, which writes them, or only counts them: the number stands before them in the file. */
+typedef struct walk {
+    grid *grid;
+    int level, writing;
+    size_t count;
+    int64_t at; /* microseconds */
+} walk;
+
+static int step(walk *w, int64_t to, const trl_segment *segment)
 {
-    int64_t at = 0;
-    int code = 0;
-    *count = 0;
-    for (size_t i = 0; code == 0 && i < g->recording->count; i++) {
-        const trl__recorded *u = &g->recording->utterances[i];
-        const trl_segments *segments = level_of(u, level);
-        if (g->group_of[i] != tier_group || segments->count == 0)
-            continue;
-        if (start_of(u) > at + SLACK) {
-            code = ++*count && writing ? write_interval(g, *count, at, start_of(u), "") : 0;
-            at = start_of(u);
-        }
-        for (size_t s = 0; code == 0 && s < segments->count; s++) {
-            int64_t end = trl__microseconds(u->utterance->start + segments->items[s].stop);
-            code = ++*count && writing ? write_interval(g, *count, at, end, segments->items[s].label) : 0;
-            at = end;
-        }
-    }
-    if (code == 0 && at < g->end)
-        code = ++*count && writing ? write_interval(g, *count, at, g->end, "") : 0;
+    int64_t from = w->at;
+    w->at = to;
+    w->count++;
+    return w->writing ? write_interval(w->grid, w->count, from, to, segment, w->level) : 0;
+}
+
+static int step_over(walk *w, const trl__recorded *u)
+{
+    const trl_segments *segments = level_of(u, w->level);
+    int code = segments->count > 0 && start_of(u) > w->at + SLACK ? step(w, start_of(u), NULL) : 0;
+    for (size_t i = 0; code == 0 && i < segments->count; i++)
+        code = step(w, trl__microseconds(u->utterance->start + segments->items[i].stop), &segments->items[i]);
     return code;
+}
+
+static int walk_tier(walk *w, size_t tier_group)
+{
+    const grid *g = w->grid;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < g->recording->count; i++)
+        if (g->group_of[i] == tier_group)
+            code = step_over(w, &g->recording->utterances[i]);
+    return code == 0 && w->at < g->end ? step(w, g->end, NULL) : code;
 }
 
 static int write_tier_name(grid *g, const group *of, const char *level)
@@ -136,8 +150,8 @@ static int write_tier_name(grid *g, const group *of, const char *level)
 static int write_tier(grid *g, size_t tier_group, int level, size_t number)
 {
     static const char *const names[] = {"words", "phones", "states"};
-    size_t count;
-    int code = walk_tier(g, tier_group, level, 0, &count);
+    walk counting = {.grid = g, .level = level}, writing = {.grid = g, .level = level, .writing = 1};
+    int code = walk_tier(&counting, tier_group);
     if (code == 0)
         code = trl_file_print(g->file, g->err, "    item [%zu]:\n", number);
     if (code == 0)
@@ -145,8 +159,8 @@ static int write_tier(grid *g, size_t tier_group, int level, size_t number)
     if (code == 0)
         code = write_range(g, "        ", 0, g->end);
     if (code == 0)
-        code = trl_file_print(g->file, g->err, "        intervals: size = %zu \n", count);
-    return code < 0 ? code : walk_tier(g, tier_group, level, 1, &count);
+        code = trl_file_print(g->file, g->err, "        intervals: size = %zu \n", counting.count);
+    return code < 0 ? code : walk_tier(&writing, tier_group);
 }
 
 static int write_grid(grid *g, int levels)
@@ -172,7 +186,7 @@ static int write_textgrid(trl__alignment_sink *sink, const trl__recording *r, tr
     if (code == 0) {
         for (size_t i = 0; i < r->count; i++)
             g.group_of[i] = choose_group(&g, &r->utterances[i]);
-        code = trl__sink_close(g.file, write_grid(&g, sink->options->states ? 3 : 2), err);
+        code = trl__sink_close(g.file, write_grid(&g, sink->options->states ? STATES + 1 : PHONES + 1), err);
     }
     trl__free(g.groups);
     trl__free(g.group_of);

@@ -205,6 +205,7 @@ static void states_are_there_by_option(void **state)
     const char *states = strstr(grid, "name = \"states\"");
     assert_non_null(states);
     assert_non_null(strstr(states, "intervals: size = 8 \n"));
+    assert_non_null(strstr(states, "xmin = 0.25 \n            xmax = 0.3 \n            text = \"HH.1\" \n"));
     free(grid);
 }
 
