@@ -167,9 +167,6 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
-    if (s->unknown_words > 0)
-        cli_say(common, "%zu word%s that the lexicon lacks %s aligned as noise", s->unknown_words,
-                s->unknown_words == 1 ? "" : "s", s->unknown_words == 1 ? "was" : "were");
     if (s->utterances < WORST_OF)
         return;
     cli_say(common, "look at these first, their words fit worst:");
@@ -181,6 +178,34 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             cli_say(common, "  %s: log-likelihood %.1f per frame", j->worst[i].id, j->worst[i].log_likelihood);
 }
 
+/* The next finding of an unknown word, from *next on; NULL: no more. */
+static const trl_finding *next_unknown(const job *j, size_t *next)
+{
+    const trl_finding *f;
+    while ((f = trl_findings_get(j->findings, (*next)++)))
+        if (f->kind == TRL_FINDING_UNKNOWN_WORD)
+            return f;
+    return NULL;
+}
+
+/* Words that became noise are a remark; utterances that were left out because of them are always named. Returns how many these are. */
+static size_t say_unknown(const job *j, size_t words)
+{
+    const trl_finding *f;
+    size_t count = 0;
+    if (words > 0)
+        cli_say(&j->values->common, "%zu time%s a word that the lexicon lacks was aligned as noise:", words,
+                words == 1 ? "" : "s");
+    for (size_t next = 0; (f = next_unknown(j, &next));)
+        if (j->options.unknown_words == TRL_UNKNOWN_NOISE)
+            cli_say(&j->values->common, "  %s (%zu)", f->word, f->count);
+        else if (count++ == 0)
+            fputs("left out, because the lexicon lacks words:\n", stderr);
+    for (size_t next = 0; count > 0 && (f = next_unknown(j, &next));)
+        corpus_print_finding(stderr, f);
+    return count;
+}
+
 static int align(job *j)
 {
     trl_error err;
@@ -188,17 +213,19 @@ static int align(job *j)
     double start = clock_seconds();
     size_t count = j->options.only ? 1 : trl_corpus_count(j->corpus);
     j->options.progress = cli_progress(&j->values->common, "aligning", "utt", count);
-    int failed = trl_align_corpus(j->model, j->lexicon, j->corpus, &j->options, j->pool, j->findings, use_alignment, j,
-                                  &summary, &err) < 0;
+    int code = trl_align_corpus(j->model, j->lexicon, j->corpus, &j->options, j->pool, j->findings, use_alignment, j,
+                                &summary, &err);
     trl_progress_destroy(j->options.progress);
-    if (!failed) {
-        failed = trl_alignment_writer_commit(j->writer, &err) < 0;
+    if (code == 0) {
+        code = trl_alignment_writer_commit(j->writer, &err);
         j->writer = NULL;
     }
-    if (failed)
+    if (code < 0)
         return cli_failure(&err);
     say_summary(j, &summary, clock_seconds() - start);
-    return corpus_input_skipped(j->findings, summary.skipped);
+    size_t unknown = say_unknown(j, summary.unknown_words);
+    code = corpus_input_skipped(j->findings, summary.skipped - unknown);
+    return unknown > 0 ? EXIT_FINDINGS : code;
 }
 
 static int run(void *values, int count, char **arguments)
