@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static void expect_string(const char *text, const char *json)
+static void expect_json(const char *text, const char *json)
 {
     trl_error err;
     trl_file *file;
@@ -27,21 +27,21 @@ static void expect_number(double value, const char *json)
 static void strings_are_escaped(void **state)
 {
     (void)state;
-    expect_string("", "\"\"");
-    expect_string("plain words, /slashes/ and 'quotes'", "\"plain words, /slashes/ and 'quotes'\"");
-    expect_string("\"", "\"\\\"\"");
-    expect_string("a\\b\"c", "\"a\\\\b\\\"c\"");
-    expect_string("\t\n\x01\x7f", "\"\\u0009\\u000a\\u0001\\u007f\"");
-    expect_string("größe 語 😀", "\"größe 語 😀\"");
+    expect_json("", "\"\"");
+    expect_json("plain words, /slashes/ and 'quotes'", "\"plain words, /slashes/ and 'quotes'\"");
+    expect_json("\"", "\"\\\"\"");
+    expect_json("a\\b\"c", "\"a\\\\b\\\"c\"");
+    expect_json("\t\n\x01\x7f", "\"\\u0009\\u000a\\u0001\\u007f\"");
+    expect_json("größe 語 😀", "\"größe 語 😀\"");
 }
 
 static void what_is_not_utf8_is_replaced(void **state)
 {
     (void)state;
-    expect_string("\xff", "\"\\ufffd\"");
-    expect_string("a\xe4\"b", "\"a\\ufffd\\\"b\"");
-    expect_string("\xc3\xb6\xc3", "\"\xc3\xb6\\ufffd\"");
-    expect_string("\xc0\xaf.", "\"\\ufffd\\ufffd.\"");
+    expect_json("\xff", "\"\\ufffd\"");
+    expect_json("a\xe4\"b", "\"a\\ufffd\\\"b\"");
+    expect_json("\xc3\xb6\xc3", "\"\xc3\xb6\\ufffd\"");
+    expect_json("\xc0\xaf.", "\"\\ufffd\\ufffd.\"");
 }
 
 static void numbers_have_points(void **state)
