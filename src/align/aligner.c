@@ -112,6 +112,8 @@ static int send_frames(trl__aligner *a, trl_error *err)
     if (!a->parameters || a->frames_are_there)
         return 0;
     double clock = trl__now();
+    a->search.begin = 0;
+    a->search.end = a->frames;
     int code = trl__stream_frames(a->stream, a->parameters, &a->search, 1, err);
     a->times.load += trl__lap(&clock);
     a->frames_are_there = code == 0;
@@ -203,7 +205,7 @@ static int place_back_pointers(trl__aligner *a, trl_error *err)
 }
 
 /* Steps 1 and 2 within the bands, in one go. */
-static int search_bands(trl__aligner *a, trl_error *err)
+static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
 {
     trl__search *s = &a->search;
     s->begin = 0;
@@ -219,7 +221,8 @@ static int search_bands(trl__aligner *a, trl_error *err)
     if (code == 0)
         code = trl__stream_wait(a->stream, err);
     a->times.alpha += trl__lap(&clock);
-    if (code == 0 && s->last_node >= 0)
+    *found = s->last_node >= 0 ? TRL__FOUND : TRL__NOT_FOUND;
+    if (code == 0 && *found)
         code = trl__stream_backtrack(a->stream, s, 1, err);
     if (code == 0)
         code = trl__stream_wait(a->stream, err);
@@ -246,27 +249,26 @@ static int is_guarded(const trl__aligner *a)
 static int search_full(trl__aligner *a, trl__search_result *result, trl_error *err)
 {
     int64_t cells = (int64_t)a->graph->nodes * a->frames;
-    int fits = 1, code;
+    trl__found found;
+    int code;
     if (cells * (int64_t)sizeof(float) <= ONE_GO) {
         trl__bands_full(a->bands, a->graph->nodes, a->frames);
-        code = search_bands(a, err);
+        code = search_bands(a, &found, err);
     } else {
-        code = trl__beam_search(a, INFINITY, &fits, err);
+        code = trl__beam_search(a, INFINITY, &found, err);
     }
-    result->last_margin = -1;
-    result->status = !fits ? TRL__TOO_LARGE : a->search.last_node >= 0 ? TRL__ALIGNED : TRL__NO_PATH;
+    result->status = found == TRL__FOUND ? TRL__ALIGNED : found == TRL__TOO_MUCH ? TRL__TOO_LARGE : TRL__NO_PATH;
     return code;
 }
 
 static int search_beam(trl__aligner *a, double beam, trl__search_result *result, trl_error *err)
 {
-    result->last_margin = -1;
     for (int widened = 0; widened < 3; widened++, beam *= 2) {
-        int fits;
-        int code = trl__beam_search(a, beam, &fits, err);
+        trl__found found;
+        int code = trl__beam_search(a, beam, &found, err);
         if (code < 0)
             return code;
-        if (a->search.last_node >= 0) {
+        if (found == TRL__FOUND) {
             result->status = TRL__ALIGNED;
             return 0;
         }
@@ -283,12 +285,13 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
     if (is_auto && margin <= TRL__GUARD)
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
+        trl__found found;
         int code = trl__bands_around(a->bands, a->graph, previous, count, margin, a->frames, err);
         if (code == 0)
-            code = search_bands(a, err);
+            code = search_bands(a, &found, err);
         if (code < 0)
             return code;
-        if (a->search.last_node >= 0 && (!is_auto || is_guarded(a))) {
+        if (found && (!is_auto || is_guarded(a))) {
             result->status = TRL__ALIGNED;
             result->last_margin = margin;
             return 0;
@@ -378,7 +381,6 @@ int trl__aligner_set_path(trl__aligner *aligner, const trl__run *runs, size_t co
     if (t != aligner->frames || s->last_arc < 0)
         return trl__fail(err, TRL_EINVAL, "the path of %d frames does not end where %d frames end", (int)t,
                          (int)aligner->frames);
-    s->last_node = from;
     s->log_likelihood = 0;
     trl__search_result unused;
     return gather_runs(aligner, &unused, err);
@@ -396,7 +398,6 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
     if (code < 0)
         return code;
     result->status = TRL__ALIGNED;
-    s->last_node = s->path[aligner->frames - 1];
     s->log_likelihood = 0;
     return gather_runs(aligner, result, err);
 }

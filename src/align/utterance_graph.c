@@ -337,21 +337,25 @@ static void end_slot(trl__graph *g)
 static int add_silence(trl__graph *g, const trl__unit_map *map, float probability)
 {
     int code = begin_slot(g);
-    if (code == 0 && map->silence >= 0 && probability > 0) {
-        g->chain.count = 0;
-        code = add_sources(&g->chain, &g->before, log_of(probability)) < 0
-                   ? TRL_ENOMEM
-                   : add_unit(g, map, map->silence, g->slots, 0);
-        if (code == 0 && add_sources(&g->behind, &g->chain, 0) < 0)
-            code = TRL_ENOMEM;
-        g->least_frames = add_frames(g->least_frames, probability < 1 ? 0 : least_of(map, map->silence));
-    } else {
+    if (code < 0)
+        return code;
+    if (map->silence < 0)
         probability = 0;
+    if (probability > 0) {
+        g->chain.count = 0;
+        if (add_sources(&g->chain, &g->before, log_of(probability)) < 0)
+            return TRL_ENOMEM;
+        code = add_unit(g, map, map->silence, g->slots, 0);
+        if (code < 0)
+            return code;
+        g->least_frames = add_frames(g->least_frames, probability < 1 ? 0 : least_of(map, map->silence));
+        if (add_sources(&g->behind, &g->chain, 0) < 0)
+            return TRL_ENOMEM;
     }
-    if (code == 0 && add_sources(&g->behind, &g->before, log_of(1 - probability)) < 0)
-        code = TRL_ENOMEM;
+    if (add_sources(&g->behind, &g->before, log_of(1 - probability)) < 0)
+        return TRL_ENOMEM;
     end_slot(g);
-    return code;
+    return 0;
 }
 
 static int position_of(size_t phone, size_t length)
@@ -399,7 +403,8 @@ static int add_word(trl__graph *g, const trl__unit_map *map, const trl_lexicon *
     int code = begin_slot(g);
     if (code == 0)
         code = word == TRL__WORD_NOISE ? add_noise_word(g, map) : add_lexicon_word(g, map, lexicon, (size_t)word);
-    end_slot(g);
+    if (code == 0)
+        end_slot(g);
     return code;
 }
 
