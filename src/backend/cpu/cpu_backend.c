@@ -229,13 +229,15 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
     if (!scratch)
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        const trl__search *s = &searches[i];
+        trl__search *s = &searches[i];
         const trl__placed *placed = placed_for(stream, s, i, err);
         int code = placed ? check_rows(s, placed, m, err) : TRL_EINVAL;
         if (code < 0)
             return code;
+        s->gaussians = 0;
         for (int32_t r = 0; r < s->rows; r++) {
             const trl__row *row = &s->row[r];
+            s->gaussians += (double)(row->end - row->first) * trl__components(m, row->tied);
             int32_t next = s->row[r + 1 < s->rows ? r + 1 : r].tied;
             stream->kernel->score(m, placed, row->tied, row->first, row->end, s->combine, next, scratch,
                                   s->scores + row->offset);
