@@ -71,7 +71,10 @@ TRL_API void trl_model_destroy(trl_model *model);
 TRL_API int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int binary, trl_error *err);
 
-/* Kaldi: writes DIR/final.mdl, DIR/tree and DIR/phones.txt. */
+/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when that is NULL.
+ * Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere than at their first state, and
+ * models whose tied states depend on context, are refused (TRL_EUNSUPPORTED). */
+TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
 
 typedef struct trl_unit {
