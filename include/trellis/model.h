@@ -79,8 +79,9 @@ TRL_API int trl_model_import(const char *path, const char *list, trl_model **out
  * dimension), TRL_ENOMEM. */
 TRL_API int trl_model_set_frontend(trl_model *model, const char *description, trl_error *err);
 
-/* Kaldi: reads a model (final.mdl), text or binary, recognised; `phones` is phones.txt or NULL. Writes DIR/final.mdl, DIR/tree and
- * DIR/phones.txt. */
+/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when that is NULL.
+ * Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere than at their first state, and
+ * models whose tied states depend on context, are refused (TRL_EUNSUPPORTED). */
 TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
 
