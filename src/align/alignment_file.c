@@ -19,6 +19,7 @@ struct trl_alignment_writer {
     trl_alignment_writer_options options;
     trl__alignment_sink sinks[FORMATS];
     size_t count;
+    trl__complete_files complete;
     trl__recordings *recordings; /* NULL: no format asks for them */
     int failed;                  /* the error after which only an end makes sense, or 0 */
 };
@@ -60,10 +61,23 @@ int trl__sink_file(const trl__alignment_sink *sink, const char *name, const char
     return code;
 }
 
-int trl__sink_close(trl_file *file, int code, trl_error *err)
+static int put_in_place(trl__complete_files *complete, trl_error *err)
+{
+    size_t count = complete->count;
+    complete->count = 0;
+    return trl_file_commit_all(complete->items, count, err);
+}
+
+static int add_complete(trl__complete_files *complete, trl_file *file, trl_error *err)
+{
+    complete->items[complete->count++] = file;
+    return complete->count == TRL__COMPLETE_MOST ? put_in_place(complete, err) : 0;
+}
+
+int trl__sink_close(const trl__alignment_sink *sink, trl_file *file, int code, trl_error *err)
 {
     if (code == 0)
-        return trl_file_commit(file, err);
+        return add_complete(sink->complete, file, err);
     trl_file_abort(file);
     return code;
 }
@@ -93,7 +107,8 @@ static int open_sink(trl_alignment_writer *w, const trl__alignment_format *forma
         if (w->sinks[i].format == format)
             return 0;
     trl__alignment_sink *sink = &w->sinks[w->count++];
-    *sink = (trl__alignment_sink){.format = format, .options = &w->options, .folder = w->folder};
+    *sink =
+        (trl__alignment_sink){.format = format, .options = &w->options, .folder = w->folder, .complete = &w->complete};
     int code = 0;
     for (int f = 0; code == 0 && f < TRL__FORMAT_FILES && format->files[f]; f++)
         code = trl__sink_file(sink, format->files[f], "", &sink->files[f], err);
@@ -229,8 +244,9 @@ static int finish_sink(trl__alignment_sink *sink, trl_error *err)
 {
     int code = sink->format->finish ? sink->format->finish(sink, err) : 0;
     for (int f = 0; code == 0 && f < TRL__FORMAT_FILES && sink->files[f]; f++) {
-        code = trl_file_commit(sink->files[f], err);
+        trl_file *file = sink->files[f];
         sink->files[f] = NULL;
+        code = add_complete(sink->complete, file, err);
     }
     return code;
 }
@@ -243,6 +259,8 @@ int trl_alignment_writer_commit(trl_alignment_writer *w, trl_error *err)
         code = trl__recordings_each(w->recordings, write_recording, w, err);
     for (size_t i = 0; code == 0 && i < w->count; i++)
         code = finish_sink(&w->sinks[i], err);
+    if (code == 0)
+        code = put_in_place(&w->complete, err);
     trl_alignment_writer_abort(w);
     return code;
 }
@@ -254,6 +272,8 @@ void trl_alignment_writer_abort(trl_alignment_writer *w)
     for (size_t i = 0; i < w->count; i++)
         for (int f = 0; f < TRL__FORMAT_FILES; f++)
             trl_file_abort(w->sinks[i].files[f]);
+    for (size_t i = 0; i < w->complete.count; i++)
+        trl_file_abort(w->complete.items[i]);
     trl__recordings_destroy(w->recordings);
     trl__free(w->folder);
     trl__free(w);

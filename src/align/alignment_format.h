@@ -12,8 +12,15 @@
 #include <trellis/file.h>
 
 #define TRL__FORMAT_FILES 2
+#define TRL__COMPLETE_MOST 64
 
 typedef struct trl__alignment_format trl__alignment_format;
+
+/* Complete files that wait to be put in place together. */
+typedef struct trl__complete_files {
+    trl_file *items[TRL__COMPLETE_MOST];
+    size_t count;
+} trl__complete_files;
 
 /* One format of an open writer. */
 typedef struct trl__alignment_sink {
@@ -21,6 +28,7 @@ typedef struct trl__alignment_sink {
     const trl_alignment_writer_options *options;
     const char *folder;
     trl_file *files[TRL__FORMAT_FILES]; /* as the format's table names them */
+    trl__complete_files *complete;      /* of the writer */
 } trl__alignment_sink;
 
 struct trl__alignment_format {
@@ -41,7 +49,7 @@ extern const trl__alignment_format trl__textgrid_output, trl__ctm_output, trl__j
 int trl__sink_file(const trl__alignment_sink *sink, const char *name, const char *ending, trl_file **out,
                    trl_error *err);
 
-/* Puts the file in place, or with a negative code forgets it; returns the code or the commit's. */
-int trl__sink_close(trl_file *file, int code, trl_error *err);
+/* The end of such a file: with code 0 it will be put in place, else it is forgotten. Returns the code or a failure of its own. */
+int trl__sink_close(const trl__alignment_sink *sink, trl_file *file, int code, trl_error *err);
 
 #endif

@@ -146,7 +146,7 @@ static int write_subtitles(trl__alignment_sink *sink, const trl__recording *r, t
     if (code == 0)
         code = trl__sink_file(sink, r->name, vtt ? ".vtt" : ".srt", &file, err);
     if (code == 0)
-        code = trl__sink_close(file, write_cues(file, &all, vtt, err), err);
+        code = trl__sink_close(sink, file, write_cues(file, &all, vtt, err), err);
     trl__free(all.items);
     return code;
 }

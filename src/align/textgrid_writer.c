@@ -186,7 +186,7 @@ static int write_textgrid(trl__alignment_sink *sink, const trl__recording *r, tr
     if (code == 0) {
         for (size_t i = 0; i < r->count; i++)
             g.group_of[i] = choose_group(&g, &r->utterances[i]);
-        code = trl__sink_close(g.file, write_grid(&g, sink->options->states ? STATES + 1 : PHONES + 1), err);
+        code = trl__sink_close(sink, g.file, write_grid(&g, sink->options->states ? STATES + 1 : PHONES + 1), err);
     }
     trl__free(g.groups);
     trl__free(g.group_of);
