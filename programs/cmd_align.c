@@ -102,7 +102,7 @@ static int prepare(job *j, char **arguments)
         code = set_options(j);
     if (code == 0)
         code = cli_pool(&j->values->common, &j->pool);
-    if (code == 0 && (trl_model_read(arguments[0], &j->model, &err) < 0 ||
+    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
                       trl_lexicon_read(arguments[2], NULL, &j->lexicon, &err) < 0))
         code = cli_failure(&err);
     if (code == 0)
@@ -293,8 +293,9 @@ const cli_command cmd_align = {
     .description =
         "Reads sound and what is said in it, and finds the times of words, phones and states: forced alignment. CORPUS "
         "is any corpus with transcripts (see corpus check), or one sound file with a transcript beside it "
-        "(.lab, .txt), or given with --text or --text-file. MODEL is what `trellis train` writes. An hour "
-        "of sound with one transcript works too.\n\n"
+        "(.lab, .txt), or given with --text or --text-file. An hour of sound with one transcript works too. MODEL is "
+        "what `trellis train` writes; HTK's and Kaldi's models need a front end first (see model convert), except with "
+        "--likelihoods.\n\n"
         "Formats (--to), and the files in DIR:\n\n"
         "  textgrid   NAME.TextGrid per sound file, for Praat: tiers of words and phones\n"
         "  ctm        words.ctm, phones.ctm: recording channel start duration label confidence\n"

@@ -269,9 +269,12 @@ void trl_alignment_writer_abort(trl_alignment_writer *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++) {
         for (int f = 0; f < TRL__FORMAT_FILES; f++)
             trl_file_abort(w->sinks[i].files[f]);
+        if (w->sinks[i].format->discard)
+            w->sinks[i].format->discard(&w->sinks[i]);
+    }
     for (size_t i = 0; i < w->complete.count; i++)
         trl_file_abort(w->complete.items[i]);
     trl__recordings_destroy(w->recordings);

@@ -29,6 +29,7 @@ typedef struct trl__alignment_sink {
     const char *folder;
     trl_file *files[TRL__FORMAT_FILES]; /* as the format's table names them */
     trl__complete_files *complete;      /* of the writer */
+    void *own;                          /* what else the format has open */
 } trl__alignment_sink;
 
 struct trl__alignment_format {
@@ -40,6 +41,7 @@ struct trl__alignment_format {
     int (*recording)(trl__alignment_sink *sink, const trl__recording *recording,
                      trl_error *err);                         /* in order of names */
     int (*finish)(trl__alignment_sink *sink, trl_error *err); /* before the files are put in place */
+    void (*discard)(trl__alignment_sink *sink);               /* frees `own`, at every end */
 };
 
 extern const trl__alignment_format trl__textgrid_output, trl__ctm_output, trl__jsonl_output, trl__kaldi_output,
