@@ -15,7 +15,8 @@ from pathlib import Path
 
 RATE = 16000
 TONES = {"AA": (300, 900), "EE": (500, 2400), "OO": (250, 600), "SS": None}
-WORDS = {"SAAS": ["SS", "AA", "SS"], "EESO": ["EE", "SS", "OO"], "OOAA": ["OO", "AA"], "EE": ["EE"], "SOOS": ["SS", "OO", "SS"]}
+# Every phone before and after every other: what always stands together could be divided anywhere.
+WORDS = {a + b: [a, b] for a in TONES for b in TONES if a != b} | {"EE": ["EE"], "SSOOSS": ["SS", "OO", "SS"]}
 
 
 def sound(phone, seconds, source):
@@ -34,10 +35,10 @@ def sound(phone, seconds, source):
 
 
 def utterance(source, words):
-    """Phones with their words and lengths, silence at both ends and sometimes in between."""
+    """Phones with their words and lengths, silence at both ends, sometimes in between, and always between two phones of a kind."""
     yield "SIL", "SIL", source.uniform(0.15, 0.4)
     for number, word in enumerate(words):
-        if number > 0 and source.random() < 0.4:
+        if number > 0 and (source.random() < 0.4 or WORDS[words[number - 1]][-1] == WORDS[word][0]):
             yield "SIL", "SIL", source.uniform(0.15, 0.4)
         for phone in WORDS[word]:
             yield word, phone, source.uniform(0.08, 0.2)

@@ -74,7 +74,7 @@ def check_levels(u):
 
 
 def check_truth(aligned, truth):
-    """Words as they were put together, at the places where they were put."""
+    """Phones as they were put together, where they were put: a frame hears what begins anywhere in its window of 25 ms."""
     errors = []
     for id, u in aligned.items():
         said = [(start, end, word, phone) for start, end, word, phone in truth[id] if phone != "SIL"]
@@ -83,7 +83,7 @@ def check_truth(aligned, truth):
         errors += [abs(p[1] - s[0]) for p, s in zip(found, said)]
     errors = np.array(errors)
     print(f"{len(errors)} phones: mean {1000 * errors.mean():.1f} ms, largest {1000 * errors.max():.1f} ms from the truth")
-    assert errors.mean() < 0.008 and errors.max() < 0.03
+    assert errors.mean() < 0.0125 and errors.max() < 0.025
 
 
 def check_frames(u, transitions):
@@ -128,7 +128,7 @@ def read_textgrid(path):
     """Tiers as lists of (text, start, end)."""
     text = path.read_text(encoding="utf-8")
     tiers = {}
-    for tier in re.split(r"\n    item \[\d+\]:\n", text)[1:]:
+    for tier in re.split(r"(?<=\n)    item \[\d+\]:\n", text)[1:]:
         name = re.search(r'name = "(.*)" \n', tier)[1]
         pattern = r'intervals \[\d+\]:\n +xmin = (\S+) \n +xmax = (\S+) \n +text = "((?:[^"]|"")*)" \n'
         tiers[name] = [(label.replace('""', '"'), float(a), float(b)) for a, b, label in re.findall(pattern, tier)]
@@ -209,7 +209,7 @@ with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     tone_corpus.make(folder)
     lexicon, model = folder / "lexicon.txt", folder / "tones.trm"
-    trellis("train", folder / "sounds", lexicon, "-o", model, "-n", 2, "-q")
+    trellis("train", folder / "sounds", lexicon, "-o", model, "-n", 2, "-q", "--set", "deltas=0")
     formats = "textgrid,ctm,jsonl,kaldi,mlf,vtt,srt"
     options = ["--to", formats, "--states", "--cue-words", 1]
     trellis("align", model, folder / "sounds", lexicon, "-o", folder / "all", *options)
