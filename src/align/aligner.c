@@ -91,6 +91,7 @@ static int begin(trl__aligner *a, const trl_matrix *frames, const trl__graph *gr
                               .end = a->frames,
                               .nodes = graph->nodes,
                               .node_end = graph->nodes,
+                              .node_tied = graph->node_tied,
                               .arc_first = graph->arc_first,
                               .arc_from = graph->arc_from,
                               .arc_weight = graph->arc_weight,
@@ -365,8 +366,7 @@ int trl__aligner_set_path(trl__aligner *aligner, const trl__run *runs, size_t co
     int32_t t = 0, from = TRL__START;
     aligner->has_path = 0;
     for (size_t i = 0; i < count; i++) {
-        if (runs[i].node < 0 || runs[i].node >= g->nodes || runs[i].frames < 1 ||
-            runs[i].frames > aligner->frames - t)
+        if (runs[i].node < 0 || runs[i].node >= g->nodes || runs[i].frames < 1 || runs[i].frames > aligner->frames - t)
             return trl__fail(err, TRL_EINVAL, "run %zu of the path: %d frames in node %d are not possible here", i,
                              (int)runs[i].frames, (int)runs[i].node);
         for (int32_t f = 0; f < runs[i].frames; f++, t++) {
@@ -392,8 +392,7 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
     trl__search *s = &aligner->search;
     *result = (trl__search_result){.status = TRL__TOO_SHORT, .last_margin = -1};
     aligner->has_path = 0;
-    int code =
-        trl__graph_equal_path(aligner->graph, aligner->frames, s->path, s->path_arc, &s->last_arc, err);
+    int code = trl__graph_equal_path(aligner->graph, aligner->frames, s->path, s->path_arc, &s->last_arc, err);
     if (code == TRL_ELIMIT)
         return 0;
     if (code < 0)

@@ -55,6 +55,7 @@ typedef struct trl__search {
 
     int32_t nodes;                              /* emitting; node `nodes` is the end of the utterance */
     int32_t node_begin, node_end;               /* the nodes that may be active in this call */
+    const int32_t *node_tied;                   /* the node's tied state */
     const int32_t *node_row;                    /* the row that covers the node's band */
     const int32_t *node_first, *node_end_frame; /* its band, within [begin, end); empty: first >= end */
     const int32_t *arc_first;      /* nodes + 2: incoming arcs of node n are arc_first[n] … arc_first[n + 1] - 1 */

@@ -21,6 +21,7 @@ typedef struct trl__reader_class {
     int (*find)(trl_feature_reader *reader, const char *id, trl_matrix *frames, trl_error *err);
     size_t (*count)(const trl_feature_reader *reader);
     int (*get)(trl_feature_reader *reader, size_t index, const char **id, trl_matrix *frames, trl_error *err);
+    void (*ahead)(const trl_feature_reader *reader, size_t first, size_t end);
     const char *(*frontend)(const trl_feature_reader *reader);
     const char *(*provenance)(const trl_feature_reader *reader);
 } trl__reader_class;
@@ -59,6 +60,11 @@ extern const trl__feature_format trl__packed_format, trl__ark_format, trl__ark_t
 int trl__ark_from_source(trl__source *source, trl_feature_reader **out, trl_error *err);
 int trl__scp_from_text(trl__text *text, const char *path, trl_feature_reader **out, trl_error *err);
 int trl__packed_from_container(trl__container *container, trl_feature_reader **out, trl_error *err);
+
+#define TRL__ARK_ID 4096 /* bytes; a file without blanks is no archive */
+
+/* The id in front of each object of a Kaldi archive, and the blank behind it. Returns 1, 0 at the end of the archive, or an error. */
+int trl__ark_read_id(trl__source *source, char id[TRL__ARK_ID + 1], trl_error *err);
 
 /* One HTK parameter file, from its first byte to its last. */
 int trl__htk_read(trl__source *source, trl_matrix *frames, trl_error *err);

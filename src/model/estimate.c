@@ -35,7 +35,7 @@ typedef struct estimate {
     const trl__stats *stats;
     const trl__estimate_options *options;
     trl__estimate_result *result;
-    double *floor; /* by dimension */
+    double *floor; /* by dimension, and room for the sums it is made of */
     int32_t *first_gaussian;
     float *log_weight, *mean, *variance; /* of the new mixtures */
 } estimate;
@@ -44,16 +44,17 @@ typedef struct estimate {
 static void find_floors(const estimate *e)
 {
     const trl__stats *s = e->stats;
-    double frames = 0;
-    for (int64_t g = 0; g < s->gaussians; g++)
+    double frames = 0, *sum = e->floor, *square = e->floor + s->dim;
+    memset(sum, 0, 2 * (size_t)s->dim * sizeof *sum);
+    for (int64_t g = 0; g < s->gaussians; g++) {
         frames += s->count[g];
-    for (int32_t k = 0; k < s->dim; k++) {
-        double sum = 0, square = 0;
-        for (int64_t g = 0; g < s->gaussians; g++) {
-            sum += s->sum[g * s->dim + k];
-            square += s->square[g * s->dim + k];
+        for (int32_t k = 0; k < s->dim; k++) {
+            sum[k] += s->sum[g * s->dim + k];
+            square[k] += s->square[g * s->dim + k];
         }
-        double mean = frames > 0 ? sum / frames : 0, variance = frames > 0 ? square / frames - mean * mean : 0;
+    }
+    for (int32_t k = 0; k < s->dim; k++) {
+        double mean = frames > 0 ? sum[k] / frames : 0, variance = frames > 0 ? square[k] / frames - mean * mean : 0;
         e->floor[k] = fmax(e->options->variance_floor * variance, e->options->least_variance);
     }
 }
@@ -128,7 +129,7 @@ static int estimate_mixtures(trl_model *model, estimate *e, trl_error *err)
 {
     size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
     size_t numbers = gaussians * (size_t)model->dim;
-    e->floor = trl__alloc((size_t)model->dim, sizeof *e->floor);
+    e->floor = trl__alloc(2 * (size_t)model->dim, sizeof *e->floor);
     e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
     e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
     e->mean = trl__alloc_aligned(numbers, sizeof *e->mean);

@@ -24,8 +24,8 @@ static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, c
     float scores[TRL__TILE + TRL__ROW_PAD];
     double total = 0;
     for (int32_t t = s->begin, end; t < s->end; t = end) {
-        int32_t tied = s->row[s->node_row[s->path[t]]].tied, *here = gaussian + (t - s->begin);
-        for (end = t + 1; end < s->end && end < t + TRL__TILE && s->row[s->node_row[s->path[end]]].tied == tied; end++)
+        int32_t tied = s->node_tied[s->path[t]], *here = gaussian + (t - s->begin);
+        for (end = t + 1; end < s->end && end < t + TRL__TILE && s->node_tied[s->path[end]] == tied; end++)
             ;
         stream->kernel->best(m, placed, tied, t, end, scratch, here, scores);
         for (int32_t i = 0; i < end - t; i++) {

@@ -147,7 +147,7 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl
 {
     double total = 0;
     for (int32_t t = s->begin; t < s->end; t++) {
-        int32_t tied = s->row[s->node_row[s->path[t]]].tied, component;
+        int32_t tied = s->node_tied[s->path[t]], component;
         float score;
         stream->kernel->best(m, placed, tied, t, t + 1, NULL, &component, &score);
         int code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
@@ -162,7 +162,7 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl
 static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__search *s,
                     int32_t node, int32_t t, float *share, trl__local_stats *local, trl_error *err)
 {
-    int32_t tied = s->row[s->node_row[node]].tied;
+    int32_t tied = s->node_tied[node];
     int code = 0;
     stream->kernel->shares(m, placed, tied, t, t + 1, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])],
                            share);
