@@ -23,17 +23,17 @@ typedef struct inner_arc {
 /* A topology turned around: what leads into each state. */
 typedef struct shape {
     int32_t states, inner_arcs, entries, exits;
-    int32_t *first;     /* states + 1: of the inner arcs into each state, its loop first */
-    inner_arc *inner;   /* from state to state */
-    inner_arc *exit;    /* out of the unit */
-    float *entry;       /* by state: log probability of beginning there; -inf: none */
-    float skip;         /* log probability of passing over the unit; -inf: can't be */
-    int32_t least;      /* frames of the shortest way through that is not passing over */
+    int32_t *first;   /* states + 1: of the inner arcs into each state, its loop first */
+    inner_arc *inner; /* from state to state */
+    inner_arc *exit;  /* out of the unit */
+    float *entry;     /* by state: log probability of beginning there; -inf: none */
+    float skip;       /* log probability of passing over the unit; -inf: can't be */
+    int32_t least;    /* frames of the shortest way through that is not passing over */
 } shape;
 
 struct trl__unit_map {
     const trl_model *model;
-    int32_t *phone_unit; /* phone * POSITIONS + position */
+    int32_t *phone_unit;    /* phone * POSITIONS + position */
     int32_t silence, noise; /* units; -1: none */
     shape *shapes;          /* by topology */
 };

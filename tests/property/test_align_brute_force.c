@@ -36,7 +36,7 @@ typedef struct brute {
     struct way {
         uint64_t nodes;
         double log_probability;
-    } *ways; /* all paths, by what they visit and how they leave it */
+    } * ways; /* all paths, by what they visit and how they leave it */
     size_t way_count, way_capacity;
 
     double best, total;
@@ -379,11 +379,12 @@ static void check_posteriors(const align_case *c, const brute *b, const float *s
     for (int32_t t = 0; t < b->frame_count; t++) {
         int32_t p = c->graph.node_phone[path[t]], first = p;
         const trl__graph_phone *at = &c->graph.phone[p];
-        while (first > 0 && c->graph.phone[first - 1].slot == at->slot && c->graph.phone[first - 1].variant == at->variant)
+        while (first > 0 && c->graph.phone[first - 1].slot == at->slot &&
+               c->graph.phone[first - 1].variant == at->variant)
             first--;
         assert_close((double)slot[t], b->slot[at->slot][t], TOLERANCE, "posterior of a slot", number);
-        assert_close((double)phone[t], b->phone[at->slot][at->variant][p - first][t], TOLERANCE,
-                     "posterior of a phone", number);
+        assert_close((double)phone[t], b->phone[at->slot][at->variant][p - first][t], TOLERANCE, "posterior of a phone",
+                     number);
     }
 }
 

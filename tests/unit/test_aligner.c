@@ -185,7 +185,8 @@ static void test_counts_of_an_equal_path(void **state)
     must(trl__aligner_accumulate(c.aligner, local, &joint, &err));
     trl__stats_merge(stats, local);
     for (int32_t n = 0; n < c.graph.nodes; n++) {
-        int32_t id = trl__model_triple(c.model, c.graph.phone[c.graph.node_phone[n]].unit, c.graph.node_state[n])->transition;
+        int32_t id =
+            trl__model_triple(c.model, c.graph.phone[c.graph.node_phone[n]].unit, c.graph.node_state[n])->transition;
         int visits = c.graph.node_tied[n] < 3 ? 2 : 1; /* silence is there twice */
         assert_true(stats->transition[id] == visits);
         assert_true(stats->transition[id + 1] == visits);
@@ -258,7 +259,8 @@ static void test_an_hour(void **state)
     for (size_t t = 0; t < c.frames.rows; t++)
         mean += (double)posterior[t] / (double)c.frames.rows;
     assert_true(mean > 0.8 && mean <= 1);
-    assert_in_range(peak_kilobytes() - before, 0, 1000000); /* in full it would be more than 9 GB of back-pointers alone */
+    assert_in_range(peak_kilobytes() - before, 0,
+                    1000000); /* in full it would be more than 9 GB of back-pointers alone */
     free(posterior);
     free(truth);
 }
