@@ -50,7 +50,7 @@ typedef struct trl__search {
 
     int32_t rows;
     const trl__row *row;
-    float *scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own */
+    float *scores;    /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own */
     double gaussians; /* frames x components of all rows; filled by `score` */
 
     int32_t nodes;                              /* emitting; node `nodes` is the end of the utterance */
