@@ -1,11 +1,9 @@
 /* Files of alignments: every format against text written by hand, recordings with several utterances, odd names, failures. */
 #include "alignment_fixture.h"
 #include "comma_locale.h"
-#include "base/memory.h"
-#include "base/text_file.h"
+#include "model_fixture.h"
+#include "model/kaldi_alignment.h"
 
-#include <math.h>
-#include <sys/stat.h>
 #include <trellis/label_file.h>
 
 static trl_error err;
@@ -207,6 +205,37 @@ static void states_are_there_by_option(void **state)
     assert_non_null(strstr(states, "intervals: size = 8 \n"));
     assert_non_null(strstr(states, "xmin = 0.25 \n            xmax = 0.3 \n            text = \"HH.1\" \n"));
     free(grid);
+}
+
+static void kaldi_has_a_transition_per_frame(void **state)
+{
+    (void)state;
+    trl_alignment_writer_options o = trl_alignment_writer_defaults();
+    trl_model *model = model_of("A A B\n", 2, NULL);
+    o.model = model;
+    make_alignment(&made[0], "anna-1", "a.wav", hello);
+    make_alignment(&made[1], "anna-2", "a.wav", hello);
+    write_made("kaldi", &o, 2);
+    trl_model_destroy(model);
+    trl__int_ark_reader *archive;
+    assert_int_equal(trl__int_ark_open(temp_path("out/ali.ark"), &archive, &err), 0);
+    const char *id;
+    const int32_t *numbers;
+    size_t count;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trl__int_ark_next(archive, &id, &numbers, &count, &err), 1);
+        assert_string_equal(id, made[i].utterance.id);
+        assert_int_equal(count, 100);
+        assert_memory_equal(numbers, made[i].transitions, 100 * sizeof *numbers);
+    }
+    assert_int_equal(trl__int_ark_next(archive, &id, &numbers, &count, &err), 0);
+    trl__int_ark_close(archive);
+    char *names = read_whole("out/phones.txt");
+    assert_non_null(strstr(names, "SIL 1\n"));
+    free(names);
+    assert_int_equal(trl_model_import(temp_path("out"), NULL, &model, &err), 0);
+    assert_int_equal(trl_model_transitions(model), 24); /* SIL, SPN, A, B: three states of two arcs each */
+    trl_model_destroy(model);
 }
 
 /* ---- Subtitles ---- */
@@ -517,10 +546,12 @@ static void nothing_appears_before_the_commit(void **state)
     trl_alignment_writer_abort(NULL);
 }
 
-static int write_all(void)
+static int write_all(const trl_model *model)
 {
     trl_alignment_writer *writer;
-    int code = trl_alignment_writer_open(temp_path("out"), "textgrid,ctm,jsonl,mlf,vtt,srt", NULL, &writer, &err);
+    trl_alignment_writer_options o = trl_alignment_writer_defaults();
+    o.model = model;
+    int code = trl_alignment_writer_open(temp_path("out"), "textgrid,ctm,jsonl,kaldi,mlf,vtt,srt", &o, &writer, &err);
     for (int i = 0; code == 0 && i < 3; i++)
         code = trl_alignment_writer_add(writer, &made[i].alignment, &err);
     if (code == 0)
@@ -538,17 +569,19 @@ static void memory_may_run_out_anywhere(void **state)
         if (i > 0)
             make_part(&made[i], i == 1 ? "anna" : "ben", i);
     }
+    trl_model *model = model_of("A A B\n", 2, NULL);
     int code = TRL_ENOMEM;
     long n = 1;
     for (; code != 0 && n < 1000; n++) {
         trl__memory_fail_after(n);
-        code = write_all();
+        code = write_all(model);
         trl__memory_fail_after(0);
         if (code != 0)
             assert_int_equal(code, TRL_ENOMEM);
     }
     assert_int_equal(code, 0);
     assert_true(n > 20);
+    trl_model_destroy(model);
     assert_true(is_there("out/talk.TextGrid"));
 }
 
@@ -561,6 +594,7 @@ int main(void)
                                        TEST(jsonl_nests_the_levels),
                                        TEST(mlf_counts_in_100_ns),
                                        TEST(states_are_there_by_option),
+                                       TEST(kaldi_has_a_transition_per_frame),
                                        TEST(subtitles_end_by_words_and_pauses),
                                        TEST(vtt_escapes_and_names_speakers),
                                        TEST(silence_alone_has_no_subtitles),
