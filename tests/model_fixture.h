@@ -1,4 +1,4 @@
-/* For tests of model files: models filled by hand or at random, and their comparison. */
+/* Models for tests: from a small lexicon, or random ones of every shape. Everything asserts that it worked. */
 #ifndef TEST_MODEL_FIXTURE_H
 #define TEST_MODEL_FIXTURE_H
 
@@ -10,160 +10,138 @@
 
 #include <math.h>
 
-/* Numbers that follow from a seed. */
+static inline trl_lexicon *lexicon_of(const char *text)
+{
+    trl_error err;
+    trl_lexicon *lexicon;
+    temp_write("lexicon.txt", text, strlen(text));
+    if (trl_lexicon_read(temp_path("lexicon.txt"), NULL, &lexicon, &err) < 0)
+        fail_msg("%s", err.text);
+    return lexicon;
+}
+
+/* With NULL: the default options. */
+static inline trl_model *model_of(const char *lexicon_text, int32_t dim, const trl_model_options *options)
+{
+    trl_error err;
+    trl_model *model;
+    trl_model_options defaults = trl_model_defaults();
+    trl_lexicon *lexicon = lexicon_of(lexicon_text);
+    if (trl_model_create(lexicon, NULL, dim, options ? options : &defaults, &model, &err) < 0)
+        fail_msg("%s", err.text);
+    trl_lexicon_destroy(lexicon);
+    return model;
+}
+
+/* Random numbers in their order. */
 typedef struct dice {
     uint64_t seed, next;
 } dice;
 
-static inline uint32_t roll(dice *d, uint32_t sides)
+static inline int32_t roll(dice *d, int32_t least, int32_t most)
 {
-    return trl__random_bits(d->seed, 0, d->next++) % sides;
+    return least + (int32_t)(trl__random_bits(d->seed, 0, d->next++) % (uint32_t)(most - least + 1));
 }
 
-static inline float roll_normal(dice *d)
+static inline double roll_uniform(dice *d)
 {
-    return trl__random_normal(d->seed, 1, d->next++);
+    return ((double)trl__random_uniform(d->seed, 1, d->next++) + 1e-3) / 1.002;
 }
 
-/* Random probabilities of `count` arcs. */
-static inline void roll_distribution(dice *d, trl__arc *arcs, int32_t count)
+/* `count` positive floats that sum up to 1. */
+static inline void roll_shares(dice *d, float *shares, int32_t count)
 {
-    double sum = 0, value[128];
+    double sum = 0, parts[64];
     for (int32_t i = 0; i < count; i++)
-        sum += value[i] = 0.05 + trl__random_uniform(d->seed, 2, d->next++);
+        sum += parts[i] = 0.05 + roll_uniform(d);
     for (int32_t i = 0; i < count; i++)
-        arcs[i].probability = (float)(value[i] / sum);
+        shares[i] = (float)(parts[i] / sum);
 }
 
-/* A left-to-right topology with skips; with `free_entry` it may be entered at any state and skipped. */
-static inline void roll_topology(dice *d, trl__topology *t, int free_entry)
+/* Every state stays or goes on, and may go anywhere else; some can be passed over. */
+static inline void random_topology(dice *d, trl__topology *t)
 {
-    int32_t states = 1 + (int32_t)roll(d, 5), arcs = 0;
-    assert_int_equal(trl__topology_alloc(t, states, (states + 2) * (states + 1), NULL), 0);
-    for (int32_t s = -1; s < states; s++) {
-        int32_t begin = arcs;
-        for (int32_t to = s < 0 ? 0 : s; to <= states; to++)
-            if (to == s + 1 || (s < 0 ? free_entry && roll(d, 2) : to == s || roll(d, 3) == 0))
+    int32_t states = roll(d, 1, 5), arcs = 0;
+    assert_int_equal(trl__topology_alloc(t, states, (states + 1) * (states + 1), NULL), 0);
+    for (int32_t source = TRL_ENTRY; source < states; source++) {
+        float shares[8];
+        int32_t first = arcs;
+        for (int32_t to = 0; to <= states; to++)
+            if (to == source + 1 || roll(d, 0, 3) == 0)
                 t->arcs[arcs++].to = to == states ? TRL_EXIT : to;
-        if (s < 0 && !free_entry)
-            t->arcs[0].probability = 1;
-        else
-            roll_distribution(d, t->arcs + begin, arcs - begin);
-        t->first[s + 2] = arcs;
+        roll_shares(d, shares, arcs - first);
+        for (int32_t a = first; a < arcs; a++)
+            t->arcs[a].probability = shares[a - first];
+        t->first[source + 2] = arcs;
     }
 }
 
-static inline void roll_mixtures(dice *d, trl_model *m, int32_t tied_states)
+static inline void random_units(dice *d, trl_model *m)
 {
-    size_t dim = (size_t)m->dim, gaussians = 0;
-    m->tied_states = tied_states;
-    m->first_gaussian = trl__alloc_zero((size_t)tied_states + 1, sizeof *m->first_gaussian);
-    for (int32_t j = 0; j < tied_states; j++)
-        m->first_gaussian[j + 1] = (int32_t)(gaussians += 1 + roll(d, 4));
-    m->log_weight = trl__alloc(gaussians, sizeof *m->log_weight);
-    m->mean = trl__alloc(gaussians * dim, sizeof *m->mean);
-    m->variance = trl__alloc(gaussians * dim, sizeof *m->variance);
-    for (int32_t j = 0; j < tied_states; j++) {
-        trl__arc weights[8];
-        int32_t count = m->first_gaussian[j + 1] - m->first_gaussian[j];
-        roll_distribution(d, weights, count);
-        for (int32_t c = 0; c < count; c++)
-            m->log_weight[m->first_gaussian[j] + c] = (float)log((double)weights[c].probability);
-    }
-    for (size_t i = 0; i < gaussians * dim; i++) {
-        m->mean[i] = 10 * roll_normal(d);
-        m->variance[i] = expf(2 * roll_normal(d));
+    int32_t units = roll(d, 1, 6);
+    m->topologies = roll(d, 1, 3);
+    m->topology = trl__alloc_zero((size_t)m->topologies, sizeof *m->topology);
+    m->unit_kind = trl__alloc((size_t)units, sizeof *m->unit_kind);
+    m->unit_topology = trl__alloc((size_t)units, sizeof *m->unit_topology);
+    m->triple = trl__alloc((size_t)units * 5 * 2, sizeof *m->triple);
+    m->tied_states = roll(d, 2, 8);
+    for (int32_t t = 0; t < m->topologies; t++)
+        random_topology(d, &m->topology[t]);
+    for (int32_t u = 0; u < units; u++) {
+        char name[32];
+        int length = snprintf(name, sizeof name, "%s%d", u % 2 ? "\xc3\xb8" : "AA", u);
+        assert_int_equal(trl__strings_add(&m->units, name, (size_t)length), u);
+        m->unit_kind[u] = (uint8_t)roll(d, 0, 2);
+        m->unit_topology[u] = roll(d, 0, m->topologies - 1);
+        for (int32_t s = 0; s < m->topology[m->unit_topology[u]].states; s++) {
+            int32_t tied = roll(d, 0, m->tied_states - 2), both = roll(d, 0, 3) == 0;
+            for (int32_t i = 0; i <= both; i++, m->triples++)
+                m->triple[m->triples] =
+                    (trl__triple){.unit = u, .state = s, .tied = tied + i, .pool = m->triples - (i && roll(d, 0, 1))};
+        }
     }
 }
 
-/* Every triple has its own probabilities, those of a pool the same. */
-static inline void roll_transitions(dice *d, trl_model *m)
+static inline void random_mixtures(dice *d, trl_model *m, int32_t most)
 {
-    for (int32_t i = 0; i < m->triples; i++) {
-        const trl__triple *t = &m->triple[i], *pool = &m->triple[t->pool];
-        trl__arc arcs[8];
-        int32_t count = trl__arcs_of(trl__unit_topology(m, t->unit), t->state);
-        roll_distribution(d, arcs, count);
-        for (int32_t a = 0; a < count; a++)
-            m->log_probability[t->transition + a] =
-                t == pool ? (float)log((double)arcs[a].probability) : m->log_probability[pool->transition + a];
+    int32_t next = 0;
+    size_t room = (size_t)m->tied_states * (size_t)most, numbers = room * (size_t)m->dim;
+    int32_t *first = trl__alloc_aligned((size_t)m->tied_states + 1, sizeof *first);
+    float *weight = trl__alloc_aligned(room, sizeof *weight), *mean = trl__alloc_aligned(numbers, sizeof *mean);
+    float *variance = trl__alloc_aligned(numbers, sizeof *variance);
+    for (int32_t j = 0; j < m->tied_states; j++) {
+        int32_t components = roll(d, 1, most);
+        first[j] = next;
+        roll_shares(d, weight + next, components);
+        next += components;
     }
+    first[m->tied_states] = next;
+    for (int32_t g = 0; g < next; g++)
+        weight[g] = logf(weight[g]);
+    for (size_t i = 0; i < (size_t)next * (size_t)m->dim; i++) {
+        mean[i] = trl__random_normal(d->seed, 2, i);
+        variance[i] = (float)exp(2 * (double)trl__random_normal(d->seed, 3, i));
+    }
+    trl__model_set_mixtures(m, first, weight, mean, variance);
 }
 
-/* Units that share topologies, tied states and, where they are the same HMM, transitions. The first is silence. */
-static inline trl_model *roll_model(uint64_t seed, int free_entry)
+static inline trl_model *random_model(uint64_t seed)
 {
     dice d = {seed, 0};
     trl_model *m;
-    int32_t units = 1 + (int32_t)roll(&d, 8), tied_states = 0;
-    assert_int_equal(trl__model_new(1 + (int32_t)roll(&d, 5), &m, NULL), 0);
-    m->topologies = 1 + (int32_t)roll(&d, 3);
-    m->topology = trl__alloc_zero((size_t)m->topologies, sizeof *m->topology);
-    for (int32_t t = 0; t < m->topologies; t++)
-        roll_topology(&d, &m->topology[t], free_entry);
-    m->unit_kind = trl__alloc_zero((size_t)units, 1);
-    m->unit_topology = trl__alloc_zero((size_t)units, sizeof *m->unit_topology);
-    m->triple = trl__alloc_zero((size_t)units * 8, sizeof *m->triple);
-    for (int32_t u = 0; u < units; u++) {
-        char name[16];
-        snprintf(name, sizeof name, u == 0 ? "sil" : "p%d", (int)u);
-        assert_int_equal(trl__strings_add(&m->units, name, strlen(name)), u);
-        m->unit_kind[u] = u == 0 ? TRL_UNIT_SILENCE : TRL_UNIT_PHONE;
-        int32_t like =
-            u > 0 && roll(&d, 3) == 0 ? (int32_t)roll(&d, (uint32_t)u) : -1; /* shares transitions with this unit */
-        m->unit_topology[u] = like >= 0 ? m->unit_topology[like] : (int32_t)roll(&d, (uint32_t)m->topologies);
-        int32_t states = trl__unit_topology(m, u)->states;
-        for (int32_t s = 0; s < states; s++) {
-            int32_t tied =
-                tied_states > 0 && roll(&d, 3) == 0 ? (int32_t)roll(&d, (uint32_t)tied_states) : tied_states++;
-            int32_t pool = m->triples;
-            for (int32_t i = 0; like >= 0 && i < m->triples; i++)
-                if (m->triple[i].unit == like && m->triple[i].state == s)
-                    pool = m->triple[i].pool;
-            m->triple[m->triples++] = (trl__triple){.unit = u, .state = s, .tied = tied, .pool = pool};
-        }
-    }
-    roll_mixtures(&d, m, tied_states);
     trl_error err;
+    assert_int_equal(trl__model_new(roll(&d, 1, 7), &m, &err), 0);
+    m->word_positions = (uint8_t)roll(&d, 0, 1);
+    m->silence_between = (float)roll_uniform(&d);
+    random_units(&d, m);
+    random_mixtures(&d, m, 6);
+    if (roll(&d, 0, 1) == 0) {
+        assert_int_equal(trl__model_set_text(&m->frontend, "preset = mfcc\n", &err), 0);
+        assert_int_equal(trl__model_set_text(&m->history, "{\"n\": 1}\n{\"n\": 2}\n", &err), 0);
+    }
     if (trl__model_finish(m, "random", &err) < 0)
-        fail_msg("%s", err.text);
-    roll_transitions(&d, m);
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
     return m;
-}
-
-/* ---- Comparison ---- */
-
-static inline void assert_same_arcs(const trl_model *a, const trl_model *b, int32_t u)
-{
-    const trl__topology *x = trl__unit_topology(a, u), *y = trl__unit_topology(b, u);
-    assert_int_equal(x->states, y->states);
-    assert_memory_equal(x->first, y->first, ((size_t)x->states + 2) * sizeof *x->first);
-    for (int32_t i = 0; i < x->first[x->states + 1]; i++)
-        assert_int_equal(x->arcs[i].to, y->arcs[i].to);
-    for (int32_t i = 0; i < x->first[1]; i++)
-        assert_true(x->arcs[i].probability == y->arcs[i].probability);
-}
-
-/* The same units, arcs and triples; pools too, unless they can't be said in the format. */
-static inline void assert_same_structure(const trl_model *a, const trl_model *b, int pools)
-{
-    assert_int_equal(a->dim, b->dim);
-    assert_int_equal(a->units.count, b->units.count);
-    assert_int_equal(a->triples, b->triples);
-    assert_int_equal(a->transitions, b->transitions);
-    assert_int_equal(a->tied_states, b->tied_states);
-    for (int32_t u = 0; u < (int32_t)a->units.count; u++) {
-        assert_string_equal(a->units.texts[u], b->units.texts[u]);
-        assert_int_equal(a->unit_kind[u], b->unit_kind[u]);
-        assert_same_arcs(a, b, u);
-    }
-    for (int32_t i = 0; i < a->triples; i++) {
-        assert_int_equal(a->triple[i].tied, b->triple[i].tied);
-        assert_int_equal(a->triple[i].transition, b->triple[i].transition);
-        if (pools)
-            assert_int_equal(a->triple[i].pool, b->triple[i].pool);
-    }
-    assert_memory_equal(a->first_gaussian, b->first_gaussian, ((size_t)a->tied_states + 1) * sizeof(int32_t));
 }
 
 #endif

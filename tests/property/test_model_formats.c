@@ -1,5 +1,5 @@
 /* Random models through the formats of other programs: what is written and read again is the same model. */
-#include "model_fixture.h"
+#include "random_model.h"
 #include "model/kaldi_model.h"
 
 enum { MODELS = 1000 };
