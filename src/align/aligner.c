@@ -164,11 +164,10 @@ static void scale_scores(const trl__search *search, double scale)
     }
 }
 
-int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node_tied, trl__bands bands, double scale,
-                       trl_error *err)
+int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err)
 {
-    int code = trl__rows_make(&a->rows, node_tied, bands, search->node_begin, search->node_end, a->graph->tied_end,
-                              a->node_row, err);
+    int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
+                              a->graph->tied_end, a->node_row, err);
     if (code < 0)
         return code;
     search->row = a->rows.items;
@@ -216,7 +215,7 @@ static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
     s->node_end = a->graph->nodes;
     int code = place_back_pointers(a, err);
     if (code == 0)
-        code = trl__aligner_score(a, s, a->graph->node_tied, a->bands, 1, err);
+        code = trl__aligner_score(a, s, a->bands, 1, err);
     double clock = trl__now();
     if (code == 0)
         code = trl__stream_viterbi(a->stream, s, 1, err);

@@ -92,7 +92,7 @@ typedef struct trl__posterior_options {
     int margin;              /* frames around the path in hand; TRL_MARGIN_FULL: everywhere */
     double acoustic_scale;   /* of the scores; 1 for Baum-Welch */
     trl__local_stats *local; /* gets Baum-Welch's statistics; NULL: not wanted */
-    float *slot, *phone;     /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
+    float *slot, *phone; /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
 } trl__posterior_options;
 
 /* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.

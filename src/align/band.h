@@ -18,8 +18,8 @@ int trl__bands_around(trl__bands bands, const trl__graph *graph, const trl__run 
 typedef struct trl__rows {
     trl__row *items;
     size_t count, capacity;
-    int64_t floats;    /* of all rows, padding included */
-    int32_t *of_tied;  /* by tied state: its last row, plus 1; all 0 between two calls */
+    int64_t floats;   /* of all rows, padding included */
+    int32_t *of_tied; /* by tied state: its last row, plus 1; all 0 between two calls */
     size_t tied_count;
 } trl__rows;
 
