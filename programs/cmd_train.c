@@ -34,21 +34,6 @@ typedef struct job {
 
 /* ---- Options ---- */
 
-static int choose(const char *option, const char *given, const char *const *names, int *value)
-{
-    if (!given)
-        return 0;
-    char all[200] = "";
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(given, names[i]) == 0) {
-            *value = i;
-            return 0;
-        }
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
-    }
-    return cli_usage_error(&cmd_train, "--%s is one of %s, not '%s'", option, all, given);
-}
-
 static int parse_margin(const char *given, int *margin)
 {
     if (!given || strcmp(given, "auto") == 0)
@@ -72,11 +57,11 @@ static int set_options(job *j)
     const struct values *v = j->values;
     trl_train_options *o = &j->options;
     trl_error err;
-    int code = choose("em", v->em, methods, &o->em);
+    int code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
     if (code == 0)
-        code = choose("oov", v->oov, words, &o->unknown_words);
+        code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)
-        code = choose("silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
+        code = cli_choose(&cmd_train, "silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
     if (code == 0)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
