@@ -6,11 +6,12 @@
 #include <trellis/log.h>
 #include <unistd.h>
 
-extern const cli_command cmd_corpus_check, cmd_features, cmd_features_copy, cmd_features_show, cmd_help, cmd_train,
-    cmd_version;
+extern const cli_command cmd_corpus_check, cmd_features, cmd_features_copy, cmd_features_show, cmd_help, cmd_report,
+    cmd_train, cmd_version;
 
 const cli_command *const cli_commands[] = {
-    &cmd_corpus_check, &cmd_features, &cmd_features_copy, &cmd_features_show, &cmd_help, &cmd_train, &cmd_version, NULL,
+    &cmd_corpus_check, &cmd_features, &cmd_features_copy, &cmd_features_show, &cmd_help, &cmd_report, &cmd_train,
+    &cmd_version,      NULL,
 };
 
 static void log_to_stderr(void *user, trl_log_level level, const char *text)
