@@ -80,7 +80,7 @@ int cli_failure(const trl_error *err);
 int cli_error(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
 void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3); /* nothing with --quiet */
 
-/* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or what trl_file_create does. */
+/* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or as trl_file_create. */
 int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */

@@ -1,5 +1,5 @@
-/* gnuplot reads its commands from one temporary file and draws into another; neither has a name, so nothing is left behind
- * and no name has to be quoted. */
+/* gnuplot reads its commands from one temporary file and draws into another; neither has a name, so nothing is left
+ * behind and no name has to be quoted. */
 #include "gnuplot.h"
 #include "cli.h"
 

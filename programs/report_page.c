@@ -7,43 +7,6 @@
 #include <string.h>
 #include <trellis/version.h>
 
-/* Colours by role, for light, dark and paper; gnuplot's text and grid follow them. */
-static const char style[] =
-    ":root{color-scheme:light dark;--page:#fcfcfb;--ink:#1f2328;--soft:#5c6570;--line:#dcdfe3;--mark:#b4462f}\n"
-    "@media "
-    "(prefers-color-scheme:dark){:root{--page:#16181b;--ink:#e2e5e9;--soft:#9aa3ad;--line:#33383e;--mark:#e58a72}}\n"
-    "@media print{:root{--page:#fff;--ink:#000;--soft:#444;--line:#ccc;--mark:#a03020}body{font-size:10pt;padding:0}\n"
-    "h2,figure,tr{break-inside:avoid}h2{break-after:avoid}thead{display:table-header-group}.wide{overflow:visible}\n"
-    "td,th{padding:.1rem .3rem}}\n"
-    "body{max-width:68rem;margin:0 auto;padding:2.5rem 1.5rem 4rem;background:var(--page);color:var(--ink);\n"
-    "font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}\n"
-    "h1{font-size:1.9rem;font-weight:650;line-height:1.2;margin:0 0 .5rem;overflow-wrap:anywhere}\n"
-    "h2{font-size:1.2rem;font-weight:650;margin:3rem 0 .5rem;padding-top:1rem;border-top:1px solid var(--line)}\n"
-    "h3{font-size:1rem;font-weight:650;margin:1.75rem 0 .25rem}\n"
-    "p{margin:.5rem 0;max-width:48rem}.kicker,figcaption,.note{color:var(--soft)}.kicker{margin:0}\n"
-    ".figures{display:flex;flex-wrap:wrap;gap:1.25rem 2.75rem;margin:1.75rem 0 0}.figures "
-    "div{display:flex;flex-direction:"
-    "column-reverse}\n"
-    ".figures dt{color:var(--soft);font-size:.87rem}.figures "
-    "dd{margin:0;font-size:1.5rem;font-weight:600;line-height:1.3}\n"
-    ".warning{border-left:3px solid var(--mark);padding-left:.9rem}.warning ul{margin:.25rem 0;padding-left:1.2rem}\n"
-    "figure{margin:1.5rem 0 0}figcaption{font-size:.9rem;max-width:48rem}figcaption "
-    "b{color:var(--ink);font-weight:600}\n"
-    "svg{display:block;width:100%;height:auto;margin-top:.25rem}svg text{fill:var(--ink)}svg "
-    ".gridline{stroke:var(--line)}\n"
-    ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:0 2rem;align-items:start}\n"
-    ".wide{overflow-x:auto;margin:.75rem "
-    "0}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.87rem}\n"
-    "th,td{padding:.22rem .75rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}\n"
-    "th:first-child,td:first-child{padding-left:0}th,tfoot td{font-weight:600}thead "
-    "th{color:var(--soft);vertical-align:bottom}\n"
-    "tbody th{font-weight:400}.text,.names thead th:first-child,.facts th,.facts "
-    "td{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
-    ".facts th{white-space:nowrap;color:var(--soft);font-weight:400}\n"
-    "pre{margin:.5rem 0;padding:.9rem 1.1rem;border:1px solid "
-    "var(--line);border-radius:.4rem;font-size:.82rem;line-height:1.5;\n"
-    "white-space:pre-wrap;overflow-wrap:anywhere}\n";
-
 static void write_start(FILE *out, const report_input *in)
 {
     fputs("<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
@@ -52,7 +15,7 @@ static void write_start(FILE *out, const report_input *in)
           out);
     fprintf(out, "<meta name=generator content=\"trellis %s\">\n<title>", trl_version());
     html_text(out, in->name);
-    fprintf(out, " – training report</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
+    fprintf(out, " – training report</title>\n<style>\n%s</style>\n</head>\n<body>\n", report_style);
 }
 
 /* ---- The beginning ---- */
@@ -170,7 +133,7 @@ static void write_progress(FILE *out, const report_input *in)
         "Gaussians per state, so many at the most. The flat start, iteration 1, searches nothing and is not drawn.");
     fputs("<div class=pair>\n", out);
     write_plot(out, in, PLOT_GAUSSIANS, "Gaussians", "in the model of each iteration.");
-    write_plot(out, in, PLOT_SPEED, "Hours of sound per hour", "of each iteration.");
+    write_plot(out, in, PLOT_SPEED, "Hours of sound per hour", "from the first search on, iteration 2.");
     fputs("</div>\n<h3>Iterations</h3>\n"
           "<p class=note>Redone: utterances searched again with a wider band. Audit: share of frames on which a full "
           "search "

@@ -16,6 +16,8 @@ typedef struct report_input {
     const char *journal;             /* the file that times would be in */
 } report_input;
 
+extern const char report_style[]; /* CSS */
+
 /* The same input gives the same bytes. Returns 0 or TRL_ENOMEM. */
 int report_page_write(FILE *out, const report_input *input, trl_error *err);
 

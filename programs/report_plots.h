@@ -6,11 +6,8 @@
 
 typedef enum report_plot { PLOT_LIKELIHOOD, PLOT_GAUSSIANS, PLOT_SPEED, PLOT_STEPS, REPORT_PLOTS } report_plot;
 
-/* The step's colour in the picture, as CSS writes it. */
-extern const char *const plot_step_colours[STORY_STEPS];
-
-/* *svg is the element without a heading, its ids its own in a page with all of the pictures, its text in the colour of the
- * text around it; freed by free(). NULL: the story has nothing to draw. Returns 0 or what gnuplot_draw does. */
+/* *svg is the element without a heading, its ids its own in a page with all of the pictures; freed by free(). NULL: the
+ * story has nothing to draw. Returns 0 or what gnuplot_draw does. */
 int report_plot_draw(report_plot plot, const training_story *story, char **svg, trl_error *err);
 
 #endif

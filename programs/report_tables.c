@@ -102,26 +102,28 @@ void report_times(FILE *out, const training_story *story)
 
 /* ---- Utterances that stand out ---- */
 
+static int names_it(const json_t *list, const char *id)
+{
+    for (size_t k = 0; k < json_array_size(list); k++)
+        if (strcmp(story_text(json_array_get(list, k), "id"), id) == 0)
+            return 1;
+    return 0;
+}
+
 /* In how many iterations the list names the utterance. */
 static size_t times_named(const training_story *story, const char *list, const char *id)
 {
     size_t count = 0;
     for (size_t i = 0; i < story->count; i++) {
         const story_iteration *n = &story->items[i];
-        const json_t *names = json_object_get(n->times ? n->times : n->results, list), *item;
-        size_t k;
-        json_array_foreach(names, k, item) if (strcmp(story_text(item, "id"), id) == 0)
-        {
-            count++;
-            break;
-        }
+        count += (size_t)names_it(json_object_get(n->times ? n->times : n->results, list), id);
     }
     return count;
 }
 
-static void notable_start(FILE *out, const char *const *columns)
+static void start_names(FILE *out, const char *class, const char *const *columns)
 {
-    fputs("<div class=wide><table class=names>", out);
+    fprintf(out, "<div class=wide><table class=%s>", class);
     html_head(out, columns);
     fputs("<tbody>\n", out);
 }
@@ -129,18 +131,17 @@ static void notable_start(FILE *out, const char *const *columns)
 void report_worst(FILE *out, const training_story *story)
 {
     static const char *const columns[] = {"utterance", "log-likelihood", "below the mean", "times named", NULL};
-    const json_t *last = story->items[story->count - 1].results, *item;
+    const json_t *last = story->items[story->count - 1].results, *worst = json_object_get(last, "worst");
     double mean = story_number(last, "log_likelihood");
-    size_t k;
-    notable_start(out, columns);
-    json_array_foreach(json_object_get(last, "worst"), k, item)
-    {
-        double value = story_number(item, "log_likelihood");
+    start_names(out, "names", columns);
+    for (size_t k = 0; k < json_array_size(worst); k++) {
+        const char *id = story_text(json_array_get(worst, k), "id");
+        double value = story_number(json_array_get(worst, k), "log_likelihood");
         fputs("<tr>", out);
-        html_text_cell(out, story_text(item, "id"));
+        html_text_cell(out, id);
         html_number_cell(out, value, 2);
         html_number_cell(out, mean - value, 2);
-        html_count_cell(out, (double)times_named(story, "worst", story_text(item, "id")));
+        html_count_cell(out, (double)times_named(story, "worst", id));
         fputc('\n', out);
     }
     fputs("</table></div>\n", out);
@@ -149,17 +150,17 @@ void report_worst(FILE *out, const training_story *story)
 void report_slowest(FILE *out, const training_story *story)
 {
     static const char *const columns[] = {"utterance", "ms", "times named", NULL};
-    const json_t *item;
-    size_t k, last = story->count;
+    size_t last = story->count;
     while (last > 0 && !story->items[last - 1].times)
         last--;
-    notable_start(out, columns);
-    json_array_foreach(last > 0 ? json_object_get(story->items[last - 1].times, "slowest") : NULL, k, item)
-    {
+    const json_t *slowest = last > 0 ? json_object_get(story->items[last - 1].times, "slowest") : NULL;
+    start_names(out, "names", columns);
+    for (size_t k = 0; k < json_array_size(slowest); k++) {
+        const char *id = story_text(json_array_get(slowest, k), "id");
         fputs("<tr>", out);
-        html_text_cell(out, story_text(item, "id"));
-        html_number_cell(out, 1000 * story_number(item, "seconds"), 2);
-        html_count_cell(out, (double)times_named(story, "slowest", story_text(item, "id")));
+        html_text_cell(out, id);
+        html_number_cell(out, 1000 * story_number(json_array_get(slowest, k), "seconds"), 2);
+        html_count_cell(out, (double)times_named(story, "slowest", id));
         fputc('\n', out);
     }
     fputs("</table></div>\n", out);
@@ -192,10 +193,11 @@ static size_t count_failures(const training_story *story)
 static void list_failures(const training_story *story, failure *list)
 {
     for (size_t i = 0; i < story->count; i++) {
-        const json_t *item;
-        size_t k;
-        json_array_foreach(json_object_get(story->items[i].results, "failures"), k, item) *list++ =
-            (failure){story_text(item, "id"), story_text(item, "reason"), story->items[i].number};
+        const json_t *failures = json_object_get(story->items[i].results, "failures");
+        for (size_t k = 0; k < json_array_size(failures); k++) {
+            const json_t *item = json_array_get(failures, k);
+            *list++ = (failure){story_text(item, "id"), story_text(item, "reason"), story->items[i].number};
+        }
     }
 }
 
@@ -233,7 +235,7 @@ int report_failures(FILE *out, const training_story *story, trl_error *err)
         return cli_error(err, TRL_ENOMEM, "out of memory");
     list_failures(story, list);
     qsort(list, count, sizeof *list, compare_failures);
-    notable_start(out, columns);
+    start_names(out, "failures", columns);
     for (size_t i = 0; i < count;)
         i += failure_row(out, list + i, count - i);
     fputs("</table></div>\n", out);

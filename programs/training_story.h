@@ -1,7 +1,7 @@
 /* The story of a training, read back: results from the model's history, times from the journal beside it.
  *
- * Both have a JSON object per line and iteration, see docs/formats.md. A line stays the object that it is; whoever shows it
- * asks for the keys. What can't be used is passed over, and said.
+ * Both have a JSON object per line and iteration, see docs/formats.md. A line stays the object that it is; whoever shows
+ * it asks for the keys. What can't be used is passed over, and said.
  */
 #ifndef TRELLIS_TRAINING_STORY_H
 #define TRELLIS_TRAINING_STORY_H
