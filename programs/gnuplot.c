@@ -1,5 +1,5 @@
-/* gnuplot reads its commands from one temporary file and draws into another; neither has a name, so nothing is left
- * behind and no name has to be quoted. */
+/* gnuplot reads its commands from one temporary file and draws into another; none has a name, so nothing is left behind
+ * and no name has to be quoted. Its warnings stay there too: a picture that looks poor is no fault of the user's. */
 #include "gnuplot.h"
 #include "cli.h"
 
@@ -25,13 +25,19 @@ void gnuplot_quote(FILE *script, const char *text)
     fputc('\'', script);
 }
 
-static int start(int input, int output, pid_t *child, trl_error *err)
+/* Files, not pipes: a gnuplot that stops early can't leave us writing into a closed one. */
+typedef struct drawing {
+    FILE *script, *picture, *messages;
+} drawing;
+
+static int start(const drawing *d, pid_t *child, trl_error *err)
 {
     char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: not with the user's own settings */
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(d->script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(d->picture), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(d->messages), STDERR_FILENO);
     int code = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     return code == 0
@@ -39,21 +45,31 @@ static int start(int input, int output, pid_t *child, trl_error *err)
                : cli_error(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
 }
 
-/* From a file, not a pipe: a gnuplot that stops early can't leave us writing into a closed one. */
-static int run(FILE *script, FILE *picture, trl_error *err)
+/* What gnuplot said, as one line. */
+static int say_failure(FILE *messages, trl_error *err)
+{
+    char text[400];
+    rewind(messages);
+    size_t length = fread(text, 1, sizeof text - 1, messages);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ')
+            text[i] = ' ';
+    text[length] = '\0';
+    return cli_error(err, TRL_EIO, "gnuplot failed: %s", text + strspn(text, " "));
+}
+
+static int run(const drawing *d, trl_error *err)
 {
     pid_t child;
     int status = -1; /* as of a child that failed */
-    if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) != 0)
+    if (fflush(d->script) != 0 || ferror(d->script) || lseek(fileno(d->script), 0, SEEK_SET) != 0)
         return cli_error(err, TRL_EIO, "writing the plot's script failed: %s", strerror(errno));
-    int code = start(fileno(script), fileno(picture), &child, err);
+    int code = start(d, &child, err);
     if (code < 0)
         return code;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0
-               ? 0
-               : cli_error(err, TRL_EIO, "gnuplot failed; its message stands above");
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : say_failure(d->messages, err);
 }
 
 /* gnuplot may succeed without having drawn anything. */
@@ -77,22 +93,29 @@ static int read_back(FILE *picture, char **bytes, size_t *size, trl_error *err)
     return cli_error(err, TRL_EIO, "reading the picture back failed: %s", strerror(errno));
 }
 
+static void close_file(FILE *file)
+{
+    if (file)
+        fclose(file);
+}
+
 int gnuplot_draw(const char *terminal, gnuplot_script *write, const void *user, char **picture, size_t *size,
                  trl_error *err)
 {
     *picture = NULL;
-    FILE *script = tmpfile(), *drawn = tmpfile();
-    int code = script && drawn ? 0 : cli_error(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
+    drawing d = {tmpfile(), tmpfile(), tmpfile()};
+    int code = d.script && d.picture && d.messages
+                   ? 0
+                   : cli_error(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
     if (code == 0) {
-        fprintf(script, "set terminal %s\n", terminal);
-        write(script, user);
-        code = run(script, drawn, err);
+        fprintf(d.script, "set terminal %s\n", terminal);
+        write(d.script, user);
+        code = run(&d, err);
     }
     if (code == 0)
-        code = read_back(drawn, picture, size, err);
-    if (script)
-        fclose(script);
-    if (drawn)
-        fclose(drawn);
+        code = read_back(d.picture, picture, size, err);
+    close_file(d.script);
+    close_file(d.picture);
+    close_file(d.messages);
     return code;
 }

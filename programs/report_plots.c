@@ -156,7 +156,7 @@ static char *with_own_ids(const char *svg, const char *name)
                 length = strlen(before[i]);
                 id = 1;
             }
-        fprintf(out, "%.*s%s", (int)length, svg, id ? name : "");
+        fprintf(out, "%.*s%s%s", (int)length, svg, id ? name : "", id ? "-" : "");
         svg += length;
     }
     if (out)

@@ -18,6 +18,13 @@ static void audit_cell(FILE *out, const json_t *line)
         html_number(out, NAN, 0);
 }
 
+/* 0 stands for a score that was not computed: of the flat start, or the joint one of Baum-Welch. */
+static void score_cell(FILE *out, const json_t *line, const char *key)
+{
+    double value = story_number(line, key);
+    html_number_cell(out, value != 0 ? value : NAN, 4);
+}
+
 static void iteration_row(FILE *out, const story_iteration *n)
 {
     static const char *const counts[] = {"utterances", "failed", "redone"}, *const estimated[] = {"dropped", "floored",
@@ -25,8 +32,8 @@ static void iteration_row(FILE *out, const story_iteration *n)
     fprintf(out, "<tr><th scope=row>%d", n->number);
     html_count_cell(out, story_number(n->results, "components"));
     html_count_cell(out, story_number(n->results, "gaussians"));
-    html_number_cell(out, story_number(n->results, "log_likelihood"), 4);
-    html_number_cell(out, story_number(n->results, "joint"), 4);
+    score_cell(out, n->results, "log_likelihood");
+    score_cell(out, n->results, "joint");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         html_count_cell(out, story_number(n->results, counts[i]));
     audit_cell(out, n->results);
@@ -75,7 +82,7 @@ static void times_row(FILE *out, const json_t *times)
 {
     html_number_cell(out, story_number(times, "seconds"), 2);
     html_count_cell(out, story_speed(times));
-    html_number_cell(out, story_number(times, "gaussians_scored") / story_number(times, "score") / 1e6, 0);
+    html_count_cell(out, story_number(times, "gaussians_scored") / story_number(times, "score") / 1e6);
     for (size_t s = 0; s < STORY_STEPS; s++)
         html_number_cell(out, 100 * story_share(times, s), 1);
     fputc('\n', out);
@@ -110,13 +117,13 @@ static int names_it(const json_t *list, const char *id)
     return 0;
 }
 
-/* In how many iterations the list names the utterance. */
+/* In how many iterations the list names the utterance; the flat start, which searches nothing, does not count. */
 static size_t times_named(const training_story *story, const char *list, const char *id)
 {
     size_t count = 0;
     for (size_t i = 0; i < story->count; i++) {
         const story_iteration *n = &story->items[i];
-        count += (size_t)names_it(json_object_get(n->times ? n->times : n->results, list), id);
+        count += n->number > 1 && names_it(json_object_get(n->times ? n->times : n->results, list), id);
     }
     return count;
 }
