@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <trellis/file.h>
 #include <unistd.h>
 
 const cli_option cli_common_options[] = {
@@ -67,6 +68,19 @@ void cli_say(const cli_common *common, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
+}
+
+int cli_save(const char *path, const void *bytes, size_t size, trl_error *err)
+{
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
+    if (code < 0)
+        return code;
+    code = trl_file_write(file, bytes, size, err);
+    if (code == 0)
+        return trl_file_commit(file, err);
+    trl_file_abort(file);
+    return code;
 }
 
 int cli_pool(const cli_common *common, trl_pool **pool)

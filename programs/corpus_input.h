@@ -12,6 +12,13 @@ int corpus_format_parse(const cli_command *command, const char *name, trl_corpus
 /* "0", "1", … or "mix", or NULL for 0. Returns 0 or EXIT_USAGE. */
 int corpus_channel_parse(const cli_command *command, const char *name, int *channel);
 
+/* The option --mlf, for a command's table: `type` is its struct of values, `member` goes to trl_corpus_options.labels. */
+#define CORPUS_MLF_OPTION(type, member)                                                          \
+    {                                                                                            \
+        "mlf", 0, CLI_TEXT, offsetof(type, member), "FILE",                                      \
+            "HTK master label file that has the words, in place of the corpus's own transcripts" \
+    }
+
 /* Reads the corpus; without skip_bad, fatal findings are shown (the first ones) and end the command. Returns 0 or an
  * exit code. */
 int corpus_input_read(const char *path, const trl_corpus_options *options, int skip_bad, trl_findings **findings,
