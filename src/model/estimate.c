@@ -35,7 +35,7 @@ typedef struct estimate {
     const trl__stats *stats;
     const trl__estimate_options *options;
     trl__estimate_result *result;
-    double *floor; /* by dimension */
+    double *floor; /* by dimension; behind it room for as many sums */
     int32_t *first_gaussian;
     float *log_weight, *mean, *variance; /* of the new mixtures */
 } estimate;
@@ -44,30 +44,31 @@ typedef struct estimate {
 static void find_floors(const estimate *e)
 {
     const trl__stats *s = e->stats;
-    double frames = 0;
-    for (int64_t g = 0; g < s->gaussians; g++)
+    double frames = 0, *sum = e->floor, *square = e->floor + s->dim;
+    memset(sum, 0, 2 * (size_t)s->dim * sizeof *sum);
+    for (int64_t g = 0; g < s->gaussians; g++) {
         frames += s->count[g];
-    for (int32_t k = 0; k < s->dim; k++) {
-        double sum = 0, square = 0;
-        for (int64_t g = 0; g < s->gaussians; g++) {
-            sum += s->sum[g * s->dim + k];
-            square += s->square[g * s->dim + k];
+        for (int32_t k = 0; k < s->dim; k++) {
+            sum[k] += s->sum[g * s->dim + k];
+            square[k] += s->square[g * s->dim + k];
         }
-        double mean = frames > 0 ? sum / frames : 0, variance = frames > 0 ? square / frames - mean * mean : 0;
+    }
+    for (int32_t k = 0; k < s->dim; k++) {
+        double mean = frames > 0 ? sum[k] / frames : 0, variance = frames > 0 ? square[k] / frames - mean * mean : 0;
         e->floor[k] = fmax(e->options->variance_floor * variance, e->options->least_variance);
     }
 }
 
-/* Component `from` of the old model with new parameters, or its old ones, becomes the next new one. */
-static int put_old(estimate *e, int32_t from, float log_weight, int32_t *next)
+/* Component `from` of the old model becomes the next one of the new, as it was … */
+static void put_old(const estimate *e, int32_t from, float log_weight, int32_t *next)
 {
     size_t dim = (size_t)e->model->dim, to = (size_t)(*next)++ * dim;
     e->log_weight[*next - 1] = log_weight;
     memcpy(e->mean + to, e->model->mean + (size_t)from * dim, dim * sizeof *e->mean);
     memcpy(e->variance + to, e->model->variance + (size_t)from * dim, dim * sizeof *e->variance);
-    return 0;
 }
 
+/* … or with new parameters. */
 static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32_t *next, trl_error *err)
 {
     int32_t dim = e->model->dim;
@@ -93,13 +94,13 @@ static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32
 }
 
 /* No component has enough: the one with the most frames stays as it was. */
-static int put_largest(estimate *e, int32_t first, int32_t end, int32_t *next)
+static void put_largest(const estimate *e, int32_t first, int32_t end, int32_t *next)
 {
     int32_t best = first;
     for (int32_t g = first + 1; g < end; g++)
         if (e->stats->count[g] > e->stats->count[best])
             best = g;
-    return put_old(e, best, 0, next);
+    put_old(e, best, 0, next);
 }
 
 static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *err)
@@ -114,11 +115,11 @@ static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *e
     int code = 0;
     for (int32_t g = first; code == 0 && g < end; g++)
         if (frames == 0)
-            code = put_old(e, g, e->model->log_weight[g], next);
+            put_old(e, g, e->model->log_weight[g], next);
         else if (enough > 0 && count[g] >= least && count[g] > 0)
             code = put_new(e, g, count[g] / enough, tied, next, err);
     if (frames > 0 && enough == 0)
-        code = put_largest(e, first, end, next);
+        put_largest(e, first, end, next);
     e->result->kept_states += enough == 0;
     e->result->dropped += end - first - (*next - before);
     return code;
@@ -128,7 +129,7 @@ static int estimate_mixtures(trl_model *model, estimate *e, trl_error *err)
 {
     size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
     size_t numbers = gaussians * (size_t)model->dim;
-    e->floor = trl__alloc((size_t)model->dim, sizeof *e->floor);
+    e->floor = trl__alloc(2 * (size_t)model->dim, sizeof *e->floor);
     e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
     e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
     e->mean = trl__alloc_aligned(numbers, sizeof *e->mean);
