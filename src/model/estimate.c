@@ -35,7 +35,7 @@ typedef struct estimate {
     const trl__stats *stats;
     const trl__estimate_options *options;
     trl__estimate_result *result;
-    double *floor; /* by dimension; behind it room for as many sums */
+    double *floor; /* by dimension, and room for the sums it is made of */
     int32_t *first_gaussian;
     float *log_weight, *mean, *variance; /* of the new mixtures */
 } estimate;

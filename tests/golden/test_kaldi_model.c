@@ -1,6 +1,6 @@
 /* Kaldi's own models of AN4: read, they say what Kaldi's tools print of them; written again, they are the same files, but for
  * the last bits of the Gaussians, which Kaldi keeps as 1 / variance and mean / variance. */
-#include "random_model.h"
+#include "foreign_model.h"
 #include "base/text_file.h"
 #include "feat/kaldi_matrix.h"
 #include "model/kaldi_alignment.h"

@@ -1,5 +1,5 @@
 /* Random models through the formats of other programs: what is written and read again is the same model. */
-#include "random_model.h"
+#include "foreign_model.h"
 #include "model/kaldi_model.h"
 
 enum { MODELS = 1000 };
@@ -68,7 +68,7 @@ static void htk_round_trip(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < MODELS; seed++) {
-        trl_model *model = roll_model(seed, 1), *text = through_htk(model, "1.mmf", 0);
+        trl_model *model = foreign_model(seed, 1), *text = through_htk(model, "1.mmf", 0);
         trl_model *binary = through_htk(text, "2.mmf", 1), *last = through_htk(binary, "3.mmf", 0);
         assert_same_model(model, text, 1, 0);
         assert_same_model(text, binary, 1, 1);
@@ -104,7 +104,7 @@ static void kaldi_round_trip(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < MODELS; seed++) {
-        trl_model *model = roll_model(seed, 0);
+        trl_model *model = foreign_model(seed, 0);
         trl_model *binary = through_kaldi(model, "binary", 1), *text = through_kaldi(model, "text", 0);
         size_t numbers = (size_t)trl_model_gaussians(model) * (size_t)model->dim;
         assert_same_structure(model, binary, 0);
@@ -162,7 +162,7 @@ static void tree_answers(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < MODELS / 2; seed++) {
-        trl_model *model = roll_model(seed, 0);
+        trl_model *model = foreign_model(seed, 0);
         check(trl__kaldi_tree_write(model, temp_path("tree"), 0, &err));
         for (int32_t i = 0; i < model->triples; i++) {
             size_t size;

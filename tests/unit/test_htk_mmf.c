@@ -1,5 +1,5 @@
 /* HTK's model files: every kind of macro, both forms, what is shared, and what is refused and why. */
-#include "random_model.h"
+#include "foreign_model.h"
 #include "base/text_file.h"
 #include "model/htk_mmf.h"
 
