@@ -62,14 +62,13 @@ static void measure_all(const estimate *e)
     }
 }
 
-/* Component `from` of the old model with new parameters, or its old ones, becomes the next new one. */
-static int put_old(estimate *e, int32_t from, float log_weight, int32_t *next)
+/* Component `from` of the old model becomes the next one of the new, as it was … */
+static void put_old(const estimate *e, int32_t from, float log_weight, int32_t *next)
 {
     size_t dim = (size_t)e->model->dim, to = (size_t)(*next)++ * dim;
     e->log_weight[*next - 1] = log_weight;
     memcpy(e->mean + to, e->model->mean + (size_t)from * dim, dim * sizeof *e->mean);
     memcpy(e->variance + to, e->model->variance + (size_t)from * dim, dim * sizeof *e->variance);
-    return 0;
 }
 
 /* One Gaussian like all frames, for a state that has none. */
@@ -83,6 +82,7 @@ static void put_all(estimate *e, int32_t *next)
     }
 }
 
+/* A component with new parameters. */
 static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32_t *next, trl_error *err)
 {
     int32_t dim = e->model->dim;
@@ -108,13 +108,13 @@ static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32
 }
 
 /* No component has enough: the one with the most frames stays as it was. */
-static int put_largest(estimate *e, int32_t first, int32_t end, int32_t *next)
+static void put_largest(const estimate *e, int32_t first, int32_t end, int32_t *next)
 {
     int32_t best = first;
     for (int32_t g = first + 1; g < end; g++)
         if (e->stats->count[g] > e->stats->count[best])
             best = g;
-    return put_old(e, best, 0, next);
+    put_old(e, best, 0, next);
 }
 
 static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *err)
@@ -129,13 +129,13 @@ static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *e
     int code = 0, unseen = frames == 0 && e->options->unseen_as_all;
     for (int32_t g = first; code == 0 && !unseen && g < end; g++)
         if (frames == 0)
-            code = put_old(e, g, e->model->log_weight[g], next);
+            put_old(e, g, e->model->log_weight[g], next);
         else if (enough > 0 && count[g] >= least && count[g] > 0)
             code = put_new(e, g, count[g] / enough, tied, next, err);
     if (unseen)
         put_all(e, next);
     if (frames > 0 && enough == 0)
-        code = put_largest(e, first, end, next);
+        put_largest(e, first, end, next);
     e->result->kept_states += enough == 0;
     e->result->dropped += end - first - (*next - before);
     return code;
