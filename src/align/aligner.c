@@ -283,11 +283,12 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
 {
     int is_auto = o->margin == TRL_MARGIN_AUTO;
     int32_t margin = is_auto ? o->auto_margin : o->margin;
+    int32_t neighbours = TRL__NEIGHBOURS;
     if (is_auto && margin <= TRL__GUARD)
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
         trl__found found;
-        int code = trl__bands_around(a->bands, a->graph, previous, count, margin, a->frames, err);
+        int code = trl__bands_around(a->bands, a->graph, previous, count, margin, is_auto ? neighbours : 0, a->frames, err);
         if (code == 0)
             code = search_bands(a, &found, err);
         if (code < 0)
@@ -299,6 +300,7 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
         }
         result->redone++;
         margin = margin > 0 ? 2 * margin : 1;
+        neighbours *= 2;
     }
     return search_full(a, result, err);
 }

@@ -217,7 +217,7 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
     if (options->margin == TRL_MARGIN_FULL)
         trl__bands_full(a->bands, a->graph->nodes, a->frames);
     else
-        code = trl__bands_around(a->bands, a->graph, a->runs, a->run_count, options->margin, a->frames, err);
+        code = trl__bands_around(a->bands, a->graph, a->runs, a->run_count, options->margin, 0, a->frames, err);
     int in_pieces = !options->local && a->frames > PIECE + 2 * OVERLAP;
     int32_t step = in_pieces ? PIECE : a->frames;
     double total = in_pieces ? NAN : 0;
