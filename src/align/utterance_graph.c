@@ -360,7 +360,7 @@ static void end_slot(trl__graph *g)
 {
     g->slot[g->slots].end_phone = g->phones;
     g->slot[g->slots++].end_node = g->nodes;
-    if (g->has_skips)
+    if (g->has_skips && g->behind.count > 1)
         merge_sources(&g->behind);
     swap_sources(&g->before, &g->behind);
 }
