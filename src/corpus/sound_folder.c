@@ -495,15 +495,16 @@ static int add_alone(trl_corpus *corpus, size_t *number, trl_error *err)
 
 int trl__sound_file_with_words(trl_corpus *corpus, const char *words, const char *words_file, trl_error *err)
 {
-    trl__text text = {0};
+    trl__text text;
     size_t number;
     if (corpus->format != TRL_CORPUS_SOUND)
         return trl__fail(err, TRL_EINVAL, "%s: words can be given for a single sound file only", corpus->path);
     int code = add_alone(corpus, &number, err);
-    if (code == 0 && words)
+    if (code < 0)
+        return code;
+    if (words)
         return trl__corpus_set_text(corpus, number, words, strlen(words), "the given words", 0, err);
-    if (code == 0)
-        code = trl__text_read(words_file, &text, err);
+    code = trl__text_read(words_file, &text, err);
     if (code < 0)
         return code;
     const char *start = text.bytes + text.position;

@@ -160,7 +160,7 @@ static size_t load_file(const char *name, char **bytes)
 static void files_tell_what_was_aligned(void **state)
 {
     (void)state;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 100; round++) {
         size_t count = make_recordings();
         write_files(count, 0);
         check_grid("one.TextGrid", "x/one.wav", count);
