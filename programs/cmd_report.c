@@ -66,7 +66,7 @@ static int read_text(const char *path, char **text, size_t *size, trl_error *err
 static int read_journal(job *j, trl_error *err)
 {
     char *text;
-    size_t size;
+    size_t size = 0;
     int code = read_text(j->journal, &text, &size, err);
     if (code == 0)
         code = story_add_journal(&j->story, text, size, j->journal, err);
