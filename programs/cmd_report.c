@@ -173,15 +173,12 @@ const cli_command cmd_report = {
     .summary = "shows how a model was trained, as a page for the browser",
     .description =
         "Writes one HTML page that needs nothing else: what the model is; likelihood, Gaussians and speed by "
-        "iteration; "
-        "which step of training took how much of the time; what each iteration redid, left out, dropped and "
-        "floored; the utterances that were aligned worst and took longest, and those that could not be aligned, by "
-        "name and "
-        "reason.\n\n"
+        "iteration; which step of training took how much of the time; what each iteration redid, left out, dropped "
+        "and floored; the utterances that were aligned worst and took longest, and those that could not be aligned, "
+        "by name and reason.\n\n"
         "Results come from the history that the model carries, times from the journal that `trellis train` writes "
-        "beside "
-        "it. Without the journal the page has no times. Lines of the journal that are broken, or belong to another "
-        "training, are named, and the exit code is 1.\n\n"
+        "beside it. Without the journal the page has no times. Lines of the journal that are broken, or belong to "
+        "another training, are named, and the exit code is 1.\n\n"
         "The plots are drawn by gnuplot; without it the page has the tables only.",
     .options = options,
     .examples = "trellis report mono.trm\n"
