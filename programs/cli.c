@@ -28,6 +28,21 @@ int cli_usage_error(const cli_command *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
+int cli_choose(const cli_command *command, const char *option, const char *given, const char *const *names, int *value)
+{
+    if (!given)
+        return 0;
+    char all[200] = "";
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(given, names[i]) == 0) {
+            *value = i;
+            return 0;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+    }
+    return cli_usage_error(command, "--%s is one of %s, not '%s'", option, all, given);
+}
+
 int cli_failure(const trl_error *err)
 {
     fprintf(stderr, "trellis: %s\n", err->text);
