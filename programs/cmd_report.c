@@ -23,16 +23,6 @@ typedef struct job {
     trl_error no_plots; /* code 0: there are */
 } job;
 
-/* MODEL.journal, MODEL.html */
-static char *beside(const char *model, const char *ending)
-{
-    size_t size = strlen(model) + strlen(ending) + 1;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", model, ending);
-    return text;
-}
-
 static int out_of_memory(trl_error *err)
 {
     return cli_error(err, TRL_ENOMEM, "out of memory");
@@ -147,8 +137,8 @@ static int run(void *values, int count, char **arguments)
     trl_error err;
     job j = {.values = v,
              .path = arguments[0],
-             .journal = v->journal ? strdup(v->journal) : beside(arguments[0], ".journal"),
-             .output = v->output ? strdup(v->output) : beside(arguments[0], ".html")};
+             .journal = v->journal ? strdup(v->journal) : cli_with_ending(arguments[0], ".journal"),
+             .output = v->output ? strdup(v->output) : cli_with_ending(arguments[0], ".html")};
     int code = report(&j, &err) < 0 ? cli_failure(&err) : say_remarks(&j);
     if (code != EXIT_FAILED)
         cli_say(&v->common, "%zu iterations, %zu with times -> %s", j.story.count, j.story.timed, j.output);
