@@ -160,15 +160,17 @@ static int prepare(job *j, char **arguments)
     return code;
 }
 
-/* What the corpus and the training left out, by name and reason. */
+/* What was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
 static int report_skipped(const job *j)
 {
-    size_t count = trl_findings_count(j->findings);
-    for (size_t i = 0; i < count; i++)
-        corpus_print_finding(stderr, trl_findings_get(j->findings, i));
-    if (count > 0)
-        fprintf(stderr, "%zu finding%s above\n", count, count == 1 ? "" : "s");
-    return count == 0 ? EXIT_CLEAN : EXIT_FINDINGS;
+    int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
+    size_t count = trl_findings_count(j->findings), chosen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const trl_finding *f = trl_findings_get(j->findings, i);
+        corpus_print_finding(stderr, f);
+        chosen += is_choice && f->kind == TRL_FINDING_UNKNOWN_WORD;
+    }
+    return count == chosen ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
 static int train(job *j, const char *lexicon_name)
