@@ -92,15 +92,6 @@ static int set_options(job *j)
     return code;
 }
 
-static char *with_ending(const char *path, const char *ending)
-{
-    size_t size = strlen(path) + strlen(ending) + 1;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", path, ending);
-    return text;
-}
-
 /* ---- What is said meanwhile ---- */
 
 static void print_time(char *text, size_t size, double seconds)
@@ -219,8 +210,8 @@ static int run(void *values, int count, char **arguments)
     job j = {.values = values, .options = trl_train_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
-    j.folder = with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
-    j.journal = with_ending(j.values->output, ".journal");
+    j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
+    j.journal = cli_with_ending(j.values->output, ".journal");
     int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
     if (code == 0)
         code = train(&j, arguments[1]);
