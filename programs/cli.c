@@ -83,6 +83,15 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err)
     return code;
 }
 
+char *cli_with_ending(const char *path, const char *ending)
+{
+    size_t size = strlen(path) + strlen(ending) + 1;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s%s", path, ending);
+    return text;
+}
+
 int cli_pool(const cli_common *common, trl_pool **pool)
 {
     trl_error err;

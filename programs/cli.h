@@ -86,6 +86,9 @@ void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3)
 /* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or as trl_file_create. */
 int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
 
+/* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
+char *cli_with_ending(const char *path, const char *ending);
+
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
 int cli_pool(const cli_common *common, trl_pool **pool);
 trl_progress *cli_progress(const cli_common *common, const char *label, const char *unit, uint64_t total);

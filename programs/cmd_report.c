@@ -23,16 +23,6 @@ typedef struct job {
     trl_error no_plots; /* code 0: there are */
 } job;
 
-/* MODEL.journal, MODEL.html */
-static char *beside(const char *model, const char *ending)
-{
-    size_t size = strlen(model) + strlen(ending) + 1;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", model, ending);
-    return text;
-}
-
 static int out_of_memory(trl_error *err)
 {
     return cli_error(err, TRL_ENOMEM, "out of memory");
@@ -66,7 +56,7 @@ static int read_text(const char *path, char **text, size_t *size, trl_error *err
 static int read_journal(job *j, trl_error *err)
 {
     char *text;
-    size_t size;
+    size_t size = 0;
     int code = read_text(j->journal, &text, &size, err);
     if (code == 0)
         code = story_add_journal(&j->story, text, size, j->journal, err);
@@ -147,8 +137,8 @@ static int run(void *values, int count, char **arguments)
     trl_error err;
     job j = {.values = v,
              .path = arguments[0],
-             .journal = v->journal ? strdup(v->journal) : beside(arguments[0], ".journal"),
-             .output = v->output ? strdup(v->output) : beside(arguments[0], ".html")};
+             .journal = v->journal ? strdup(v->journal) : cli_with_ending(arguments[0], ".journal"),
+             .output = v->output ? strdup(v->output) : cli_with_ending(arguments[0], ".html")};
     int code = report(&j, &err) < 0 ? cli_failure(&err) : say_remarks(&j);
     if (code != EXIT_FAILED)
         cli_say(&v->common, "%zu iterations, %zu with times -> %s", j.story.count, j.story.timed, j.output);
@@ -173,15 +163,12 @@ const cli_command cmd_report = {
     .summary = "shows how a model was trained, as a page for the browser",
     .description =
         "Writes one HTML page that needs nothing else: what the model is; likelihood, Gaussians and speed by "
-        "iteration; "
-        "which step of training took how much of the time; what each iteration redid, left out, dropped and "
-        "floored; the utterances that were aligned worst and took longest, and those that could not be aligned, by "
-        "name and "
-        "reason.\n\n"
+        "iteration; which step of training took how much of the time; what each iteration redid, left out, dropped "
+        "and floored; the utterances that were aligned worst and took longest, and those that could not be aligned, "
+        "by name and reason.\n\n"
         "Results come from the history that the model carries, times from the journal that `trellis train` writes "
-        "beside "
-        "it. Without the journal the page has no times. Lines of the journal that are broken, or belong to another "
-        "training, are named, and the exit code is 1.\n\n"
+        "beside it. Without the journal the page has no times. Lines of the journal that are broken, or belong to "
+        "another training, are named, and the exit code is 1.\n\n"
         "The plots are drawn by gnuplot; without it the page has the tables only.",
     .options = options,
     .examples = "trellis report mono.trm\n"

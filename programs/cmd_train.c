@@ -29,7 +29,8 @@ typedef struct job {
     trl_lexicon *lexicon;
     trl_pool *pool;
     char *folder, *journal;
-    double seconds; /* of the iterations so far */
+    double seconds;      /* of the iterations so far */
+    int64_t kept_states; /* of the last one */
 } job;
 
 /* ---- Options ---- */
@@ -91,15 +92,6 @@ static int set_options(job *j)
     return code;
 }
 
-static char *with_ending(const char *path, const char *ending)
-{
-    size_t size = strlen(path) + strlen(ending) + 1;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", path, ending);
-    return text;
-}
-
 /* ---- What is said meanwhile ---- */
 
 static void print_time(char *text, size_t size, double seconds)
@@ -140,11 +132,12 @@ static void say_iteration(void *user, const trl_iteration *n)
     if (n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
-    if (n->dropped > 0 || n->kept_states > 0)
+    if (n->dropped > 0 || n->kept_states != j->kept_states)
         cli_say(&j->values->common,
                 "           %lld component%s with too little data dropped, %lld state%s without data kept",
                 (long long)n->dropped, n->dropped == 1 ? "" : "s", (long long)n->kept_states,
                 n->kept_states == 1 ? "" : "s");
+    j->kept_states = n->kept_states;
 }
 
 /* ---- The command ---- */
@@ -217,8 +210,8 @@ static int run(void *values, int count, char **arguments)
     job j = {.values = values, .options = trl_train_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
-    j.folder = with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
-    j.journal = with_ending(j.values->output, ".journal");
+    j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
+    j.journal = cli_with_ending(j.values->output, ".journal");
     int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
     if (code == 0)
         code = train(&j, arguments[1]);
@@ -307,7 +300,8 @@ const cli_command cmd_train = {
         "checks that the path keeps away from its edges, and searches again wider where it does not; the column "
         "`audit` shows the share of frames on which a full search of some utterances agrees.\n\n"
         "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
-        "mixture keeps at least one. A state without any frame keeps its parameters. Variances are not below "
+        "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
+        "the mean and variance of all frames. Variances are not below "
         "--variance-floor times the variance of all data.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,

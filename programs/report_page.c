@@ -135,10 +135,9 @@ static void write_progress(FILE *out, const report_input *in)
     write_plot(out, in, PLOT_GAUSSIANS, "Gaussians", "in the model of each iteration.");
     write_plot(out, in, PLOT_SPEED, "Hours of sound per hour", "from the first search on, iteration 2.");
     fputs("</div>\n<h3>Iterations</h3>\n"
-          "<p class=note>Redone: utterances searched again with a wider band. Audit: share of frames on which a full "
-          "search "
-          "of some utterances agrees. Dropped: Gaussians with too little data. Floored: variances at the floor. States "
-          "kept: without data, as they were.</p>\n",
+          "<p class=note>Redone: searched again with a wider band. Audited: searched in full as well; agree: share of "
+          "their frames on which both searches do. Dropped: Gaussians with too little data. Floored: variances at the "
+          "floor. States kept: without data, as they were.</p>\n",
           out);
     report_iterations(out, in->story);
     fputs("</section>\n", out);
@@ -158,7 +157,8 @@ static void write_times(FILE *out, const report_input *in)
         "Shares of the processor time: loading features and building graphs; likelihoods of the states; best path "
         "forward, and its backtrack; gathering statistics; estimating the model.");
     report_times(out, in->story);
-    fputs("<p class=note>Seconds are those of the clock; Gaussians per second are those of the step score.</p>\n"
+    fputs("<p class=note>Seconds are those of the clock. Processor seconds are those of the steps in all threads; what "
+          "is missing to seconds times threads was waiting. Gaussians per second are those of the step score.</p>\n"
           "</section>\n",
           out);
 }

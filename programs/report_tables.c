@@ -27,8 +27,9 @@ static void score_cell(FILE *out, const json_t *line, const char *key)
 
 static void iteration_row(FILE *out, const story_iteration *n)
 {
-    static const char *const counts[] = {"utterances", "failed", "redone"}, *const estimated[] = {"dropped", "floored",
-                                                                                                  "kept_states"};
+    static const char *const counts[] = {"utterances", "failed", "redone", "audited"}, *const estimated[] = {
+                                                                                           "dropped", "floored",
+                                                                                           "kept_states"};
     fprintf(out, "<tr><th scope=row>%d", n->number);
     html_count_cell(out, story_number(n->results, "components"));
     html_count_cell(out, story_number(n->results, "gaussians"));
@@ -44,9 +45,9 @@ static void iteration_row(FILE *out, const story_iteration *n)
 
 void report_iterations(FILE *out, const training_story *story)
 {
-    static const char *const columns[] = {"iteration", "components",  "Gaussians", "log-likelihood", "joint",
-                                          "aligned",   "left out",    "redone",    "audit",          "dropped",
-                                          "floored",   "states kept", NULL};
+    static const char *const columns[] = {
+        "iteration", "components", "Gaussians", "log-likelihood", "joint",   "aligned",     "left out",
+        "redone",    "audited",    "agree",     "dropped",        "floored", "states kept", NULL};
     fputs("<div class=wide><table>", out);
     html_head(out, columns);
     fputs("<tbody>\n", out);
@@ -80,7 +81,8 @@ static json_t *all_times(const training_story *story)
 
 static void times_row(FILE *out, const json_t *times)
 {
-    html_number_cell(out, story_number(times, "seconds"), 2);
+    html_number_cell(out, story_number(times, "seconds"), 3);
+    html_number_cell(out, story_step_seconds(times), 3);
     html_count_cell(out, story_speed(times));
     html_count_cell(out, story_number(times, "gaussians_scored") / story_number(times, "score") / 1e6);
     for (size_t s = 0; s < STORY_STEPS; s++)
@@ -90,9 +92,9 @@ static void times_row(FILE *out, const json_t *times)
 
 void report_times(FILE *out, const training_story *story)
 {
-    static const char *const columns[] = {"iteration",    "seconds",    "hours/hour", "M Gaussians/s",
-                                          "load %",       "score %",    "alpha %",    "backtrack %",
-                                          "accumulate %", "estimate %", NULL};
+    static const char *const columns[] = {"iteration",     "seconds",      "processor seconds", "hours per hour",
+                                          "M Gaussians/s", "load %",       "score %",           "alpha %",
+                                          "backtrack %",   "accumulate %", "estimate %",        NULL};
     fputs("<div class=wide><table>", out);
     html_head(out, columns);
     fputs("<tbody>\n", out);

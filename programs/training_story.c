@@ -32,13 +32,19 @@ TRL_PRINTF(2, 3) static void remark(training_story *story, const char *format, .
 
 const char *const story_steps[STORY_STEPS] = {"load", "score", "alpha", "backtrack", "accumulate", "estimate"};
 
-double story_share(const json_t *times, size_t step)
+double story_step_seconds(const json_t *times)
 {
     double sum = 0;
     for (size_t i = 0; i < STORY_STEPS; i++) {
         double seconds = story_number(times, story_steps[i]);
         sum += seconds >= 0 ? seconds : NAN;
     }
+    return sum;
+}
+
+double story_share(const json_t *times, size_t step)
+{
+    double sum = story_step_seconds(times);
     return sum > 0 && isfinite(sum) ? story_number(times, story_steps[step]) / sum : NAN;
 }
 

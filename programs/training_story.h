@@ -36,7 +36,10 @@ void story_free(training_story *story);
 enum { STORY_STEPS = 6 };
 extern const char *const story_steps[STORY_STEPS];
 
-/* How much of the processor time of all steps one of them took, 0 to 1; NAN: the times don't say. */
+/* Of all steps and threads; NAN: the times don't say. */
+double story_step_seconds(const json_t *times);
+
+/* How much of that one of the steps took, 0 to 1; NAN: the times don't say. */
 double story_share(const json_t *times, size_t step);
 
 /* Seconds of sound per second; NAN: the times don't say. */

@@ -155,9 +155,24 @@ static int map_phones(trl__unit_map *map, const trl_lexicon *lexicon, trl_error 
     return 0;
 }
 
+/* With context, a state of a unit has several tied states, and which one depends on the neighbours. */
+static int check_context(const trl_model *model, trl_error *err)
+{
+    for (int32_t u = 0; u < trl_model_units(model); u++)
+        if (model->unit_triple[u + 1] - model->unit_triple[u] != trl__unit_topology(model, u)->states)
+            return trl__fail(err, TRL_EUNSUPPORTED,
+                             "unit %s has several tied states per state: models of phones in context can't be aligned "
+                             "with yet",
+                             model->units.texts[u]);
+    return 0;
+}
+
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err)
 {
     *out = NULL;
+    int code = check_context(model, err);
+    if (code < 0)
+        return code;
     trl__unit_map *map = trl__alloc_zero(1, sizeof *map);
     if (!map)
         return trl__fail_memory(err);
@@ -165,7 +180,7 @@ int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl
     map->silence = first_of_kind(model, TRL_UNIT_SILENCE);
     map->noise = first_of_kind(model, TRL_UNIT_NOISE);
     map->shapes = trl__alloc_zero((size_t)model->topologies, sizeof *map->shapes);
-    int code = map->shapes ? map_phones(map, lexicon, err) : trl__fail_memory(err);
+    code = map->shapes ? map_phones(map, lexicon, err) : trl__fail_memory(err);
     for (int32_t t = 0; code == 0 && t < model->topologies; t++)
         code = make_shape(&model->topology[t], &map->shapes[t], err);
     if (code < 0) {
@@ -360,7 +375,7 @@ static void end_slot(trl__graph *g)
 {
     g->slot[g->slots].end_phone = g->phones;
     g->slot[g->slots++].end_node = g->nodes;
-    if (g->has_skips)
+    if (g->has_skips && g->behind.count > 1)
         merge_sources(&g->behind);
     swap_sources(&g->before, &g->behind);
 }

@@ -214,6 +214,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
     trl__estimate_options e = trl__estimate_defaults();
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
+    e.unseen_as_all = iteration == 1;
     trl__estimate_result estimated = {0};
     double start = now();
     n->of = t->iterations;

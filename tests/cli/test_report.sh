@@ -28,10 +28,10 @@ cp journal m.trm.journal
 expect 0 "$TRELLIS" report m.trm -o page.html
 contains "$err" "3 iterations, 3 with times -> page.html" "the summary"
 page=$(words_of page.html)
-contains "$page" '<tr><th scope=row>3<td>3<td>3,600<td>−64.5000<td>−64.5000<td>1,234<td>2<td>17<td>99.500 %<td>41<td>42<td>43' "the table of iterations"
+contains "$page" '<tr><th scope=row>3<td>3<td>3,600<td>−64.5000<td>−64.5000<td>1,234<td>2<td>17<td>9<td>99.500 %<td>41<td>42<td>43' "the table of iterations"
 contains "$page" '<tr><th scope=row>1<td>1<td>1,200<td>–<td>–<td>1,234' "a flat start has no likelihood"
-contains "$page" '<tr><th scope=row>3<td>2.00<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the table of times"
-contains "$page" '<tr><th scope=row>all<td>6.00<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the times of all"
+contains "$page" '<tr><th scope=row>3<td>2.000<td>10.000<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the table of times"
+contains "$page" '<tr><th scope=row>all<td>6.000<td>30.000<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the times of all"
 contains "$page" '3 iterations over 2 h 0 min of sound took 6.0 s.' "the first sentence"
 contains "$page" '<td class=text>bad-2<td>−71.00<td>6.50<td>2' "the worst utterances"
 contains "$page" '<td class=text>slow&amp;slower<td>250.00<td>2' "the slowest utterances"
@@ -96,7 +96,7 @@ head -n 2 journal >part
 expect 0 "$TRELLIS" report m.trm --journal part -o part.html
 contains "$err" "3 iterations, 2 with times" "a journal that ends early"
 contains "$(words_of part.html)" '<tr><th scope=row>3<td>–<td>–<td>–<td>–' "a journal that ends early"
-contains "$(words_of part.html)" '<tr><th scope=row>all<td>4.00<td>3,600' "a journal that ends early"
+contains "$(words_of part.html)" '<tr><th scope=row>all<td>4.000<td>20.000<td>3,600' "a journal that ends early"
 
 # ---- A journal with faults: what is good is used, what is not is named ----
 {

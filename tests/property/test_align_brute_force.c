@@ -166,7 +166,8 @@ static int by_nodes(const void *a, const void *b)
 static double best_way(brute *b)
 {
     double best = -INFINITY, sum = -INFINITY;
-    qsort(b->ways, b->way_count, sizeof *b->ways, by_nodes);
+    if (b->way_count > 0)
+        qsort(b->ways, b->way_count, sizeof *b->ways, by_nodes);
     for (size_t i = 0; i < b->way_count; i++) {
         sum = i > 0 && b->ways[i].nodes == b->ways[i - 1].nodes ? sum : -INFINITY;
         sum = log_add(sum, b->ways[i].log_probability);

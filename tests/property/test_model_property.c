@@ -34,7 +34,7 @@ static void assert_same_model(const trl_model *a, const trl_model *b)
 static void files_and_copies_keep_every_byte(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= CASES / 3; seed++) { /* every file is synced */
+    for (uint64_t seed = 1; seed <= CASES / 6; seed++) { /* every file is synced */
         trl_model *m = random_model(seed), *read, *copy;
         assert_int_equal(trl_model_write(m, temp_path("first"), &err), 0);
         assert_int_equal(trl_model_read(temp_path("first"), &read, &err), 0);
@@ -175,7 +175,7 @@ static void blocks_add_up(void **state)
 static void statistics_files_keep_every_byte(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= CASES / 3; seed++) {
+    for (uint64_t seed = 1; seed <= CASES / 6; seed++) {
         trl_model *m = random_model(seed);
         trl__stats *a = gather(m, seed, 50, 1), *b;
         assert_int_equal(trl__stats_write(a, temp_path("s"), &err), 0);
