@@ -81,6 +81,41 @@ static void test_narrow_beams(void **state)
     assert_true(worse > 0 && redone > 0);
 }
 
+static void set_mean(trl_model *model, const char *unit, float mean)
+{
+    for (int s = 0; s < 3; s++)
+        model->mean[trl__model_triple(model, trl_model_find_unit(model, unit), s)->tied] = mean;
+}
+
+/* W0 is A 25 times or B, W1 is C, W2 is D ten times. B and C are said in the first six frames, then something that could be A or D: behind
+ * the first tile paths are alive in the long W0 and in W2, none is in W1, and none can reach it within the next tile.
+ * Only W2's fit in the end. */
+static void test_beam_keeps_both_sides_of_a_dead_word(void **state)
+{
+    (void)state;
+    char text[400] = "W0 B\nW1 C\nW2 D D D D D D D D D D\nW0";
+    for (int i = 0; i < 25; i++)
+        strcat(text, " A");
+    align_case c = {.lexicon = lexicon_of(strcat(text, "\n"))};
+    trl_model_options o = trl_model_defaults();
+    must(trl_model_create(c.lexicon, NULL, 1, &o, &c.model, &err));
+    set_mean(c.model, "B", 3);
+    set_mean(c.model, "C", 6);
+    set_mean(c.model, "SIL", 30);
+    open_case(&c, "cpu");
+    say(&c, (const int32_t[]){0, 1, 2}, 3);
+    must(trl_matrix_resize(&c.frames, 100, 1, &err));
+    for (size_t t = 0; t < 100; t++)
+        c.frames.data[t] = t < 3 ? 3 : t < 6 ? 6 : 0;
+    begin_case(&c);
+    trl__search_result full = search_case(&c, TRL_MARGIN_FULL, 0, NULL, 0);
+    trl__search_result beam = search_case(&c, TRL_MARGIN_AUTO, 80, NULL, 0);
+    assert_int_equal(full.status, TRL__ALIGNED);
+    assert_same(full, beam, "beam", 0);
+    assert_int_equal(beam.redone, 0);
+    close_case(&c);
+}
+
 /* From the best path the margin finds it again; from another one something at least as good as that. */
 static void test_margins_around_a_path(void **state)
 {
@@ -179,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endless_beam_is_full),
         cmocka_unit_test(test_narrow_beams),
+        cmocka_unit_test(test_beam_keeps_both_sides_of_a_dead_word),
         cmocka_unit_test(test_margins_around_a_path),
         cmocka_unit_test(test_auto_is_guarded),
         cmocka_unit_test(test_reuse),
