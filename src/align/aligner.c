@@ -288,7 +288,8 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
         trl__found found;
-        int code = trl__bands_around(a->bands, a->graph, previous, count, margin, is_auto ? neighbours : 0, a->frames, err);
+        int code =
+            trl__bands_around(a->bands, a->graph, previous, count, margin, is_auto ? neighbours : 0, a->frames, err);
         if (code == 0)
             code = search_bands(a, &found, err);
         if (code < 0)

@@ -106,6 +106,35 @@ static void test_margins_around_a_path(void **state)
     }
 }
 
+/* From a rough path: what is found is away from the edges of where it was looked for, or was looked for in full. */
+static void test_auto_is_guarded(void **state)
+{
+    (void)state;
+    int redone = 0, narrow = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        align_case c;
+        make_case(&c, 4000 + i, 12, 300);
+        trl__search_result equal;
+        must(trl__aligner_equal_path(c.aligner, &equal, &err));
+        if (equal.status == TRL__ALIGNED) {
+            trl__run *rough = copy_runs(equal);
+            int32_t *first = malloc(2 * (size_t)c.graph.nodes * sizeof *first);
+            trl__bands bands = {first, first + c.graph.nodes};
+            trl__search_result found = search_case(&c, TRL_MARGIN_AUTO, 0, rough, equal.run_count);
+            redone += found.redone;
+            narrow += found.last_margin >= 0;
+            if (found.last_margin >= 0) {
+                define_auto_bands(&c, rough, equal.run_count, found, 4, bands);
+                check_guard(&c, found, bands);
+            }
+            free(first);
+            free(rough);
+        }
+        close_case(&c);
+    }
+    assert_true(redone > 50 && narrow > 50);
+}
+
 /* One aligner for many utterances gives what a new one gives, bit by bit. */
 static void test_reuse(void **state)
 {
@@ -151,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_endless_beam_is_full),
         cmocka_unit_test(test_narrow_beams),
         cmocka_unit_test(test_margins_around_a_path),
+        cmocka_unit_test(test_auto_is_guarded),
         cmocka_unit_test(test_reuse),
     };
     return RUN(tests);
