@@ -246,7 +246,7 @@ static int run(void *values, int count, char **arguments)
     return code;
 }
 
-static const struct values defaults = {.beam = 200, .scale = 0.1, .margin = 20, .cue_words = 7, .cue_pause = 0.5};
+static const struct values defaults = {.beam = 400, .scale = 0.1, .margin = 20, .cue_words = 7, .cue_pause = 0.5};
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "DIR",
@@ -276,7 +276,7 @@ static const cli_option options[] = {
     {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, scale), "X",
      "factor on the log-likelihoods in the confidence (default 0.1)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
-     "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 200)"},
+     "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
     {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
      "channel of stereo sound, from 0 (default), or mix"},
     {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
