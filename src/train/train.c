@@ -113,16 +113,6 @@ static void plan(training *t)
     t->iterations = 1 + t->rounds * t->options->iterations;
 }
 
-/* The first iteration is the flat start, the second searches without a band; alignments still move much in the next
- * two, so auto starts wider there. */
-static trl__search_options search_options(const training *t, int iteration)
-{
-    return (trl__search_options){.margin = t->options->margin,
-                                 .auto_margin = iteration <= 4 ? 24 : 10,
-                                 .beam = t->options->beam,
-                                 .combine = t->options->best_component ? TRL__MAX : TRL__LOG_ADD};
-}
-
 static int32_t most_components(const trl_model *model)
 {
     int32_t most = 0;
@@ -151,7 +141,7 @@ static int expect(training *t, int iteration, trl__stats *stats, trl__pass_resul
                       .first_search = iteration == 2,
                       .iteration = iteration,
                       .options = t->options,
-                      .search = search_options(t, iteration),
+                      .search = trl__pass_search(t->options, iteration),
                       .pool = t->pool};
     char *path = trl__checkpoint_alignments(t->checkpoint, iteration);
     trl__alignment_writer *writer = NULL;

@@ -63,6 +63,16 @@ const char *trl__status_text(int32_t status)
     return texts[status];
 }
 
+/* The first iteration is the flat start, the second searches without a band; alignments still move much in the next
+ * two, so auto starts wider there. */
+trl__search_options trl__pass_search(const trl_train_options *options, int iteration)
+{
+    return (trl__search_options){.margin = options->margin,
+                                 .auto_margin = iteration <= 4 ? 24 : 10,
+                                 .beam = options->beam,
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
+}
+
 /* ---- An utterance ---- */
 
 /* The frames where the stored path and the one in hand are in different nodes. */

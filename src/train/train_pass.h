@@ -40,6 +40,9 @@ typedef struct trl__pass_result {
     size_t worst_count, slowest_count, failed_count;
 } trl__pass_result;
 
+/* How iteration `iteration` (from 1) searches. */
+trl__search_options trl__pass_search(const trl_train_options *options, int iteration);
+
 /* stats must be zero. New failures (those that `previous` had aligned) become findings. */
 int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_writer *alignments, trl_findings *skipped,
                   trl__pass_result *result, trl_error *err);
