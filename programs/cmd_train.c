@@ -184,27 +184,24 @@ static int prepare(job *j, char **arguments)
     return code;
 }
 
-static int report_skipped(const job *j, size_t before)
+/* What the corpus and the training left out, by name and reason. */
+static int report_skipped(const job *j)
 {
-    size_t count = 0;
-    const trl_finding *f;
-    for (size_t i = before; (f = trl_findings_get(j->findings, i)); i++)
-        count += (size_t)trl_finding_is_fatal(f->kind);
-    if (count == 0)
-        return EXIT_CLEAN;
-    fprintf(stderr, "%zu time%s an utterance was left out:\n", count, count == 1 ? "" : "s");
-    corpus_input_report(j->findings, (size_t)-1);
-    return EXIT_FINDINGS;
+    size_t count = trl_findings_count(j->findings);
+    for (size_t i = 0; i < count; i++)
+        corpus_print_finding(stderr, trl_findings_get(j->findings, i));
+    if (count > 0)
+        fprintf(stderr, "%zu finding%s above\n", count, count == 1 ? "" : "s");
+    return count == 0 ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
-static int train(job *j, const char *corpus_name, const char *lexicon_name)
+static int train(job *j, const char *lexicon_name)
 {
     trl_error err;
     char provenance[600];
     const char *base = strrchr(lexicon_name, '/');
     snprintf(provenance, sizeof provenance, "trellis %s\ncommand = train\ncorpus = %s, %zu utterances\n", trl_version(),
              trl_corpus_format_name(j->corpus), trl_corpus_count(j->corpus));
-    (void)corpus_name;
     j->options.provenance = provenance;
     j->options.lexicon_name = base ? base + 1 : lexicon_name;
     j->options.folder = j->folder;
@@ -224,7 +221,7 @@ static int train(job *j, const char *corpus_name, const char *lexicon_name)
         trl_train_clean(j->folder);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
             j->values->output);
-    return report_skipped(j, 0);
+    return report_skipped(j);
 }
 
 static int run(void *values, int count, char **arguments)
@@ -237,7 +234,7 @@ static int run(void *values, int count, char **arguments)
     j.journal = with_ending(j.values->output, ".journal");
     int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
     if (code == 0)
-        code = train(&j, arguments[0], arguments[1]);
+        code = train(&j, arguments[1]);
     trl_lexicon_destroy(j.lexicon);
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);

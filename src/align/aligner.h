@@ -22,6 +22,8 @@
 #include "align/utterance_graph.h"
 #include "backend/backend.h"
 
+#include <trellis/align.h>
+
 #define TRL__GUARD 2 /* frames */
 
 typedef struct trl__aligner trl__aligner;
@@ -41,7 +43,8 @@ typedef struct trl__search_options {
 typedef enum trl__search_status {
     TRL__ALIGNED,
     TRL__TOO_SHORT, /* fewer frames than the shortest path has states */
-    TRL__NO_PATH    /* every path has probability zero, even in full */
+    TRL__NO_PATH,   /* every path has probability zero, even in full */
+    TRL__TOO_LARGE  /* no path within the widest beam, and the full search would take more than 4 GiB */
 } trl__search_status;
 
 typedef struct trl__search_result {
@@ -83,9 +86,17 @@ const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **pa
 /* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
 int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err);
 
-/* Forward-backward within `margin` of the path in hand (TRL_MARGIN_FULL: everywhere): Baum-Welch's statistics into `local`
- * (may be NULL), and the posterior of each frame's slot and phone along the path (by frame; may be NULL) for confidences. */
-int trl__aligner_posteriors(trl__aligner *aligner, int margin, trl__local_stats *local, float *slot_posterior,
-                            float *phone_posterior, double *log_likelihood, trl_error *err);
+typedef struct trl__posterior_options {
+    int margin;              /* frames around the path in hand; TRL_MARGIN_FULL: everywhere */
+    double acoustic_scale;   /* of the scores; 1 for Baum-Welch */
+    trl__local_stats *local; /* gets Baum-Welch's statistics; NULL: not wanted */
+    float *slot, *phone;     /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
+} trl__posterior_options;
+
+/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.
+ * Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow with them:
+ * paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
+int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
+                            trl_error *err);
 
 #endif

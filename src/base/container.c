@@ -5,6 +5,7 @@
 #include "base/container.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/text_file.h"
 
 #include <trellis/file.h>
 
@@ -156,6 +157,12 @@ int trl__container_write(trl__container_writer *writer, const void *bytes, size_
     if (!(writer->entries[writer->header.count - 1].flags & CHECKS_ITSELF))
         XXH3_64bits_update(writer->state, bytes, size);
     return trl_file_write(writer->file, bytes, size, err);
+}
+
+int trl__container_add(trl__container_writer *writer, const char *name, const void *bytes, size_t size, trl_error *err)
+{
+    int code = trl__container_begin(writer, name, 0, err);
+    return code < 0 ? code : trl__container_write(writer, bytes, size, err);
 }
 
 uint64_t trl__container_position(const trl__container_writer *writer)
@@ -412,6 +419,38 @@ int trl__container_section(const trl__container *container, const char *name, co
         }
     }
     return trl__fail(err, TRL_ECORRUPT, "%s: section '%s' is missing", container->path, name);
+}
+
+int trl__container_array(const trl__container *container, const char *name, size_t size, const void **elements,
+                         size_t *count, trl_error *err)
+{
+    uint64_t bytes;
+    int code = trl__container_section(container, name, elements, &bytes, err);
+    if (code != 0)
+        return code;
+    *count = (size_t)bytes / size;
+    return bytes % size == 0
+               ? 0
+               : trl__fail_byte(err, TRL_ECORRUPT, container->path, trl__container_offset(container, *elements),
+                                "section '%s' has %" PRIu64 " bytes, but its parts have %zu each", name, bytes, size);
+}
+
+int trl__container_text(const trl__container *container, const char *name, char **out, trl_error *err)
+{
+    const void *bytes;
+    uint64_t size;
+    *out = NULL;
+    int code = trl__container_section(container, name, &bytes, &size, err);
+    if (code != 0 || size == 0)
+        return code;
+    if (trl__utf8_check(bytes, (size_t)size) < size)
+        return trl__fail(err, TRL_ECORRUPT, "%s: section '%s' is not valid UTF-8", container->path, name);
+    *out = trl__alloc((size_t)size + 1, 1);
+    if (!*out)
+        return trl__fail_memory(err);
+    memcpy(*out, bytes, (size_t)size);
+    (*out)[size] = '\0';
+    return 0;
 }
 
 uint32_t trl__container_version(const trl__container *container)

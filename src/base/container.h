@@ -34,6 +34,8 @@ int trl__container_create(const char *path, const char *kind, uint32_t kind_vers
  * (TRL_EINVAL). After a failure only the abort makes sense. */
 int trl__container_begin(trl__container_writer *writer, const char *name, int checks_itself, trl_error *err);
 int trl__container_write(trl__container_writer *writer, const void *bytes, size_t size, trl_error *err);
+int trl__container_add(trl__container_writer *writer, const char *name, const void *bytes, size_t size,
+                       trl_error *err);                                   /* a section at once */
 uint64_t trl__container_position(const trl__container_writer *writer);    /* within the section */
 int trl__container_commit(trl__container_writer *writer, trl_error *err); /* frees the writer */
 void trl__container_abort(trl__container_writer *writer);
@@ -51,6 +53,14 @@ int trl__container_from_memory(const char *name, const void *bytes, size_t size,
 /* The bytes of a section, 64-byte aligned, inside the mapping; TRL_ECORRUPT when it is missing. */
 int trl__container_section(const trl__container *container, const char *name, const void **bytes, uint64_t *size,
                            trl_error *err);
+
+/* The same as an array: how many elements of `size` bytes; TRL_ECORRUPT when they don't fill the section. */
+int trl__container_array(const trl__container *container, const char *name, size_t size, const void **elements,
+                         size_t *count, trl_error *err);
+
+/* The same as text, copied; *out stays NULL where the section is empty. TRL_ECORRUPT when it is not UTF-8 without NULs. */
+int trl__container_text(const trl__container *container, const char *name, char **out, trl_error *err);
+
 uint32_t trl__container_version(const trl__container *container);
 
 /* For messages: the file, and where in it a byte of a section lies. */

@@ -113,25 +113,6 @@ static int load_index(packed_reader *p, trl_error *err)
     return 0;
 }
 
-/* A text section as a string; *out stays NULL when it is empty. */
-static int load_text(const packed_reader *p, const char *name, char **out, trl_error *err)
-{
-    const void *bytes;
-    uint64_t size;
-    int code = trl__container_section(p->container, name, &bytes, &size, err);
-    if (code < 0 || size == 0)
-        return code;
-    *out = trl__alloc((size_t)size + 1, 1);
-    if (!*out)
-        return trl__fail_memory(err);
-    memcpy(*out, bytes, (size_t)size);
-    (*out)[size] = '\0';
-    if (trl__utf8_check(*out, (size_t)size) < size)
-        return trl__fail(err, TRL_ECORRUPT, "%s: section '%s' is not valid UTF-8", trl__container_path(p->container),
-                         name);
-    return 0;
-}
-
 static void packed_close(trl_feature_reader *reader)
 {
     packed_reader *p = (packed_reader *)reader;
@@ -224,9 +205,9 @@ int trl__packed_from_container(trl__container *container, trl_feature_reader **o
     p->container = container;
     int code = load_index(p, err);
     if (code == 0)
-        code = load_text(p, "frontend", &p->frontend, err);
+        code = trl__container_text(container, "frontend", &p->frontend, err);
     if (code == 0)
-        code = load_text(p, "provenance", &p->provenance, err);
+        code = trl__container_text(container, "provenance", &p->provenance, err);
     if (code < 0) {
         packed_close(&p->base);
         return code;
@@ -272,12 +253,6 @@ static int packed_add(trl_feature_writer *writer, const char *id, const trl_matr
     return code;
 }
 
-static int write_section(packed_writer *p, const char *name, const void *bytes, size_t size, trl_error *err)
-{
-    int code = trl__container_begin(p->container, name, 0, err);
-    return code < 0 ? code : trl__container_write(p->container, bytes, size, err);
-}
-
 static int packed_commit(trl_feature_writer *writer, trl_error *err)
 {
     packed_writer *p = (packed_writer *)writer;
@@ -285,11 +260,11 @@ static int packed_commit(trl_feature_writer *writer, trl_error *err)
     for (size_t i = 0; code == 0 && i < p->count; i++)
         code = trl__container_write(p->container, writer->ids.texts[i], strlen(writer->ids.texts[i]) + 1, err);
     if (code == 0)
-        code = write_section(p, "index", p->records, p->count * sizeof *p->records, err);
+        code = trl__container_add(p->container, "index", p->records, p->count * sizeof *p->records, err);
     if (code == 0)
-        code = write_section(p, "frontend", p->frontend, strlen(p->frontend), err);
+        code = trl__container_add(p->container, "frontend", p->frontend, strlen(p->frontend), err);
     if (code == 0)
-        code = write_section(p, "provenance", p->provenance, strlen(p->provenance), err);
+        code = trl__container_add(p->container, "provenance", p->provenance, strlen(p->provenance), err);
     if (code == 0) {
         code = trl__container_commit(p->container, err);
         p->container = NULL;

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define DIM_MOST (1 << 16)
 #define SILENCE_BETWEEN 0.5f
 
 /* ---- making and freeing ---- */
@@ -16,8 +15,8 @@
 int trl__model_new(int32_t dim, trl_model **out, trl_error *err)
 {
     *out = NULL;
-    if (dim < 1 || dim > DIM_MOST)
-        return trl__fail(err, TRL_EINVAL, "a model's frames have 1 to %d dimensions, not %" PRId32, DIM_MOST, dim);
+    if (dim < 1 || dim > TRL__DIM_MOST)
+        return trl__fail(err, TRL_EINVAL, "a model's frames have 1 to %d dimensions, not %" PRId32, TRL__DIM_MOST, dim);
     trl_model *model = trl__alloc_zero(1, sizeof *model);
     if (!model)
         return trl__fail_memory(err);

@@ -7,6 +7,8 @@
 
 #include <trellis/model.h>
 
+#define TRL__DIM_MOST 65536
+
 typedef struct trl__arc {
     int32_t to;        /* a state, or TRL_EXIT */
     float probability; /* before training; entry arcs keep it */
@@ -58,14 +60,15 @@ struct trl_model {
 /* Empty, with dim set: the pieces are added by whoever makes a model (create, model file, HTK). */
 int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
 
-/* Called last by whoever makes a model: numbers the transitions, fills unit_triple and transition_triple, and checks all
- * names, indices, probabilities and variances. `name` stands for the file in messages. triple[] must be sorted, with pools;
- * log_probability is allocated here and taken from the topologies when it is NULL. Weights and probabilities are positive and sum up to 1
- * within a hundredth. TRL_ECORRUPT, TRL_ENUMBER, TRL_ELIMIT say what is wrong and where. */
+/* Called last by whoever makes a model. Given: units, topologies, sorted triples with pools, mixtures; log_probability or NULL (then it is made
+ * from the topologies). Numbers the transitions, fills unit_triple and transition_triple, and checks all names, indices,
+ * probabilities and variances: weights and probabilities are positive and sum up to 1 within a hundredth. TRL_ECORRUPT,
+ * TRL_ENUMBER, TRL_ELIMIT say what is wrong and where; `name` stands for the file in messages. */
 int trl__model_finish(trl_model *model, const char *name, trl_error *err);
 
-/* The sum over triples of arcs: what log_probability[] has, less one. Topologies and triples must be valid. */
-int64_t trl__model_count_transitions(const trl_model *model);
+/* The first half of it, for those who have probabilities by transition id: checks all but the probabilities and Gaussians and
+ * numbers the transitions, so that log_probability can be filled; then comes finish. */
+int trl__model_structure(trl_model *model, const char *name, trl_error *err);
 
 int trl__model_set_text(char **place, const char *text, trl_error *err); /* frontend, lexicon … : a copy */
 
@@ -82,6 +85,9 @@ static inline const trl__topology *trl__unit_topology(const trl_model *model, in
 
 /* A deep copy with heap arrays, for training; the new mixtures may have other sizes. */
 int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err);
+
+/* Reads a model from an opened file, which it takes over, whatever happens. */
+int trl__model_from_container(trl__container *file, trl_model **out, trl_error *err);
 
 /* Replaces the mixtures; takes over the arrays. */
 void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,

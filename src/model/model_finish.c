@@ -116,7 +116,7 @@ static int check_triples(const trl_model *m, const char *name, trl_error *err)
     return code;
 }
 
-int64_t trl__model_count_transitions(const trl_model *m)
+static int64_t count_transitions(const trl_model *m)
 {
     int64_t count = 0;
     for (int32_t i = 0; i < m->triples; i++)
@@ -127,11 +127,9 @@ int64_t trl__model_count_transitions(const trl_model *m)
 /* Ids from 1: arc after arc of triple after triple. */
 static int number_transitions(trl_model *m, const char *name, trl_error *err)
 {
-    int64_t count = trl__model_count_transitions(m);
+    int64_t count = count_transitions(m);
     if (count >= INT32_MAX)
         return trl__fail(err, TRL_ELIMIT, "%s: %" PRId64 " transitions are too many", name, count);
-    trl__free(m->transition_triple);
-    trl__free(m->unit_triple);
     m->transitions = (int32_t)count;
     m->transition_triple = trl__alloc((size_t)count + 1, sizeof *m->transition_triple);
     m->unit_triple = trl__alloc(m->units.count + 1, sizeof *m->unit_triple);
@@ -233,7 +231,7 @@ static int check_mixture(const trl_model *m, int32_t tied, const char *name, trl
     return 0;
 }
 
-int trl__model_finish(trl_model *m, const char *name, trl_error *err)
+int trl__model_structure(trl_model *m, const char *name, trl_error *err)
 {
     if (m->word_positions > 1 || !(m->silence_between > 0 && m->silence_between < 1))
         return trl__fail(err, TRL_ECORRUPT,
@@ -247,8 +245,12 @@ int trl__model_finish(trl_model *m, const char *name, trl_error *err)
         code = check_sizes(m, name, err);
     if (code == 0)
         code = check_triples(m, name, err);
-    if (code == 0)
-        code = number_transitions(m, name, err);
+    return code < 0 ? code : number_transitions(m, name, err);
+}
+
+int trl__model_finish(trl_model *m, const char *name, trl_error *err)
+{
+    int code = m->transition_triple ? 0 : trl__model_structure(m, name, err);
     if (code == 0 && !m->log_probability)
         code = first_probabilities(m, err);
     if (code == 0)

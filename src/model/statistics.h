@@ -28,6 +28,7 @@ typedef struct trl__stats {
 } trl__stats;
 
 int trl__stats_create(const trl_model *model, trl__stats **out, trl_error *err); /* all zero */
+int trl__stats_create_shape(int32_t dim, int64_t gaussians, int32_t transitions, trl__stats **out, trl_error *err);
 void trl__stats_destroy(trl__stats *stats);
 void trl__stats_zero(trl__stats *stats);
 int trl__stats_add(trl__stats *stats, const trl__stats *other, trl_error *err); /* TRL_EINVAL: another shape */

@@ -80,8 +80,8 @@ static int check_source(const trl__topology *t, int32_t source, const place *at,
 {
     double sum = 0;
     int32_t first = t->first[source + 1], end = t->first[source + 2];
-    if (first >= end)
-        return refuse(at, source, "no arc leaves it", err);
+    if (first >= end || end - first > t->states + 1)
+        return refuse(at, source, "no arc leaves it, or more than there are states", err);
     for (int32_t a = first; a < end; a++) {
         const trl__arc *arc = &t->arcs[a];
         if (arc->to != TRL_EXIT && (arc->to < 0 || arc->to >= t->states))
@@ -119,6 +119,9 @@ static int check_exit(const trl__topology *t, const place *at, trl_error *err)
 int trl__topology_check(const trl__topology *t, const char *name, int32_t index, trl_error *err)
 {
     const place at = {name, index};
+    if (t->states < 1 || t->states > TRL__STATES_MOST)
+        return trl__fail(err, TRL_ECORRUPT, "%s: topology %" PRId32 " has %" PRId32 " states; 1 to %d are possible",
+                         name, index, t->states, TRL__STATES_MOST);
     for (int32_t source = TRL_ENTRY; source < t->states; source++) {
         int code = check_source(t, source, &at, err);
         if (code < 0)

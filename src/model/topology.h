@@ -4,7 +4,7 @@
 
 #include "model/model_data.h"
 
-#define TRL__STATES_MOST 100 /* of a unit */
+#define TRL__STATES_MOST 1000 /* of a unit */
 
 /* Room for so many arcs, `first` all zero. */
 int trl__topology_alloc(trl__topology *topology, int32_t states, int32_t arcs, trl_error *err);
@@ -16,7 +16,7 @@ int trl__topology_make(trl__topology *topology, trl_topology_kind kind, int32_t 
                        trl_error *err);
 void trl__topology_free(trl__topology *topology);
 
-/* Arcs lead to states that exist, none twice; probabilities in (0, 1] sum up to 1 for each source; from every state a way leads to the
+/* Up to TRL__STATES_MOST states; arcs lead to states that exist, none twice; probabilities in (0, 1] sum up to 1 for each source; from every state a way leads to the
  * exit. `first` must be in order. TRL_ECORRUPT says which topology and state. */
 int trl__topology_check(const trl__topology *topology, const char *name, int32_t index, trl_error *err);
 

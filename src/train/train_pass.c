@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
+
 /* ---- What a thread and a block need ---- */
 
 typedef struct worker {
@@ -141,8 +143,11 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
     double joint;
     if (p->options->em == TRL_EM_VITERBI || p->flat)
         return trl__aligner_accumulate(k->aligner, local, &joint, err);
-    int margin = p->options->margin == TRL_MARGIN_AUTO ? 4 * p->search.auto_margin : p->options->margin;
-    return trl__aligner_posteriors(k->aligner, margin, local, NULL, NULL, &found->log_likelihood, err);
+    trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
+                                                                                  : p->options->margin,
+                                  .acoustic_scale = 1,
+                                  .local = local};
+    return trl__aligner_posteriors(k->aligner, &all, &found->log_likelihood, err);
 }
 
 static int keep_runs(block *b, outcome *o, const trl__search_result *found, trl_error *err)
@@ -171,7 +176,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     double start = now();
     int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
     if (code == 0)
-        code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words.items + d->first_word[utterance],
+        code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
     k->load += now() - start;
     if (code == 0)

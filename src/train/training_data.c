@@ -1,6 +1,7 @@
 /* Features are extracted once into a packed file and mapped: every iteration reads them again, and the system keeps in memory what
  * fits. */
 #include "train/training_data.h"
+#include "align/unknown_words.h"
 #include "base/fail.h"
 #include "base/hash_map.h"
 #include "base/memory.h"
@@ -75,27 +76,26 @@ static int open_features(trl__training_data *d, const char *place, trl_error *er
 
 /* ---- Words ---- */
 
-/* 1: the utterance is usable, its words appended; 0: it is not, with a finding. */
-static int add_words(trl__training_data *d, const trl_utterance *u, const trl_lexicon *lexicon, int policy,
-                     trl_findings *skipped, trl_error *err)
+/* What looking words up needs. */
+typedef struct lookup {
+    const trl_lexicon *lexicon;
+    int policy; /* trl_unknown_words */
+    trl__transcript transcript;
+    trl__unknown_words unknown;
+    trl_findings *skipped;
+} lookup;
+
+/* Is the utterance usable? 1, 0 with a finding, or an error. */
+static int judge(lookup *l, const trl_utterance *u, trl_error *err)
 {
-    char first[TRL__WORD_SIZE];
-    size_t unknown, before = d->words.count;
-    int code = trl__transcript_words(u->text ? u->text : "", lexicon, &d->words, &unknown, first, err);
-    if (code < 0)
-        return code;
-    if (unknown == 0 || policy == TRL_UNKNOWN_NOISE)
+    if (l->transcript.unknown_count == 0)
         return 1;
-    d->words.count = before;
-    if (policy == TRL_UNKNOWN_FAIL)
-        return trl__fail_line(err, TRL_EINVAL, u->text_source ? u->text_source : u->source, u->text_line,
-                              "utterance %s: the word '%s' is not in the lexicon; add it, leave such utterances out "
-                              "(skip) or train them as noise",
-                              u->id, first);
-    code = trl_findings_add(skipped, TRL_FINDING_UNALIGNED, u->text_source, u->text_line, u->id, err,
-                            "left out of training: %zu word%s not in the lexicon, the first is '%s'", unknown,
-                            unknown == 1 ? " is" : "s are", first);
-    return code;
+    if (l->policy == TRL_UNKNOWN_FAIL)
+        return trl__unknown_words_fail(&l->unknown, u, &l->transcript, err);
+    if (l->policy == TRL_UNKNOWN_SKIP)
+        return trl__unknown_words_skip(&l->unknown, u, &l->transcript, l->skipped, err);
+    int code = trl__unknown_words_count(&l->unknown, u, &l->transcript, err);
+    return code < 0 ? code : 1;
 }
 
 static void mix(trl__training_data *d, const void *bytes, size_t size)
@@ -103,51 +103,75 @@ static void mix(trl__training_data *d, const void *bytes, size_t size)
     d->fingerprint = d->fingerprint * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(bytes, size);
 }
 
-static int add_utterance(trl__training_data *d, const trl_utterance *u, size_t feature, const trl_lexicon *lexicon,
-                         int policy, trl_findings *skipped, trl_error *err)
+static int add_utterance(trl__training_data *d, const trl_utterance *u, size_t feature, lookup *l, trl_error *err)
 {
-    size_t before = d->words.count;
-    int usable = add_words(d, u, lexicon, policy, skipped, err);
+    int usable = trl__transcript_split(&l->transcript, l->lexicon, u->text ? u->text : "", err);
+    if (usable == 0)
+        usable = judge(l, u, err);
     if (usable <= 0)
         return usable;
+    size_t count = l->transcript.count;
+    if (TRL_GROW(d->words, d->word_capacity, d->word_count + count) < 0)
+        return trl__fail_memory(err);
+    memcpy(d->words + d->word_count, l->transcript.words, count * sizeof *d->words);
+    d->word_count += count;
     d->utterance[d->count] = u;
     d->feature[d->count] = feature;
-    d->first_word[d->count++] = before;
-    d->first_word[d->count] = d->words.count;
+    d->first_word[++d->count] = d->word_count;
     mix(d, u->id, strlen(u->id));
-    mix(d, d->words.items + before, (d->words.count - before) * sizeof *d->words.items);
+    mix(d, l->transcript.words, count * sizeof *d->words);
     return 0;
 }
 
-/* Features follow the corpus' order, so their numbers are found by walking along; others are looked up by id. */
-static int match(trl__training_data *d, const trl_corpus *corpus, const trl_lexicon *lexicon, int policy,
-                 trl_findings *skipped, trl_error *err)
+static int add_features(trl__training_data *d, size_t number, const trl_corpus *corpus, lookup *l, trl_error *err)
 {
-    size_t room = trl_feature_reader_count(d->features) + 1;
-    d->utterance = trl__alloc(room, sizeof *d->utterance);
-    d->feature = trl__alloc(room, sizeof *d->feature);
-    d->first_word = trl__alloc_zero(room + 1, sizeof *d->first_word);
+    trl_matrix frames = {0};
+    const char *id;
+    int code = trl_feature_reader_get(d->features, number, &id, &frames, err);
+    long utterance = code < 0 ? -1 : trl_corpus_find(corpus, id);
+    if (utterance < 0)
+        return code;
+    if (d->dim != 0 && (size_t)d->dim != frames.cols)
+        return trl__fail(err, TRL_EINVAL, "utterance %s has %zu values per frame where others have %d", id, frames.cols,
+                         d->dim);
+    d->dim = (int32_t)frames.cols;
+    return add_utterance(d, trl_corpus_get(corpus, (size_t)utterance), number, l, err);
+}
+
+/* Utterances that the corpus has and the features lack. */
+static int name_missing(const trl__training_data *d, const trl_corpus *corpus, trl_findings *skipped, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < trl_corpus_count(corpus); i++) {
+        trl_matrix frames = {0};
+        const trl_utterance *u = trl_corpus_get(corpus, i);
+        if (!u->bad && trl_feature_reader_find(d->features, u->id, &frames, NULL) == TRL_ENOENT)
+            code = trl_findings_add(skipped, TRL_FINDING_NO_SOUND, u->source, u->line, u->id, err,
+                                    "left out: there are no features of it");
+    }
+    return code;
+}
+
+static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl_error *err)
+{
+    size_t count = trl_feature_reader_count(d->features);
+    d->utterance = trl__alloc(count, sizeof *d->utterance);
+    d->feature = trl__alloc(count, sizeof *d->feature);
+    d->first_word = trl__alloc_zero(count + 1, sizeof *d->first_word);
     if (!d->utterance || !d->feature || !d->first_word)
         return trl__fail_memory(err);
     int code = 0;
     mix(d, d->frontend, strlen(d->frontend));
-    for (size_t i = 0; code == 0 && i + 1 < room; i++) {
-        trl_matrix frames = {0};
-        const char *id;
-        code = trl_feature_reader_get(d->features, i, &id, &frames, err);
-        long number = code < 0 ? -1 : trl_corpus_find(corpus, id);
-        if (number < 0)
-            continue;
-        if (d->dim != 0 && (size_t)d->dim != frames.cols)
-            return trl__fail(err, TRL_EINVAL, "utterance %s has %zu values per frame where others have %d", id,
-                             frames.cols, d->dim);
-        d->dim = (int32_t)frames.cols;
-        code = add_utterance(d, trl_corpus_get(corpus, (size_t)number), i, lexicon, policy, skipped, err);
-    }
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = add_features(d, i, corpus, l, err);
+    if (code == 0)
+        code = trl__unknown_words_name(&l->unknown, l->skipped, err);
     if (code == 0 && d->count == 0)
         code = trl__fail(err, TRL_EINVAL, "no utterance is left to train with; `trellis corpus check` says why");
     return code;
 }
+
+/* ---- Both ---- */
 
 int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                               const trl_train_options *options, const char *path, int reuse, trl_pool *pool,
@@ -156,13 +180,18 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     trl__training_data *d = trl__alloc_zero(1, sizeof *d);
     if (!d)
         return trl__fail_memory(err);
-    int code = 0;
-    if (!options->features && !(reuse && is_there(path, trl_frontend_description(frontend))))
-        code = extract(corpus, frontend, options, path, pool, skipped, err);
+    lookup l = {
+        .lexicon = lexicon, .policy = options->unknown_words, .unknown = {.lexicon = lexicon}, .skipped = skipped};
+    int are_there = options->features || (reuse && is_there(path, trl_frontend_description(frontend)));
+    int code = are_there ? 0 : extract(corpus, frontend, options, path, pool, skipped, err);
     if (code == 0)
         code = open_features(d, options->features ? options->features : path, err);
+    if (code == 0 && are_there)
+        code = name_missing(d, corpus, skipped, err);
     if (code == 0)
-        code = match(d, corpus, lexicon, options->unknown_words, skipped, err);
+        code = match(d, corpus, &l, err);
+    trl__transcript_free(&l.transcript);
+    trl__unknown_words_free(&l.unknown);
     if (code < 0) {
         trl__training_data_destroy(d);
         return code;
@@ -180,6 +209,6 @@ void trl__training_data_destroy(trl__training_data *d)
     trl__free(d->utterance);
     trl__free(d->feature);
     trl__free(d->first_word);
-    trl__free(d->words.items);
+    trl__free(d->words);
     trl__free(d);
 }

@@ -2,8 +2,6 @@
 #ifndef TRL_TRAIN_TRAINING_DATA_H
 #define TRL_TRAIN_TRAINING_DATA_H
 
-#include "corpus/transcript.h"
-
 #include <trellis/feature_file.h>
 #include <trellis/train.h>
 
@@ -14,9 +12,10 @@ typedef struct trl__training_data {
     double frame_seconds; /* from one frame to the next */
     size_t count;         /* utterances, in corpus order */
     const trl_utterance **utterance;
-    size_t *feature;      /* by utterance: its number in `features` */
-    size_t *first_word;   /* count + 1 */
-    trl__words words;     /* of all utterances */
+    size_t *feature;    /* by utterance: its number in `features` */
+    size_t *first_word; /* count + 1 */
+    int32_t *words;     /* of all utterances: lexicon's numbers, or TRL__WORD_NOISE */
+    size_t word_count, word_capacity;
     uint64_t fingerprint; /* of ids, words and the front end */
 } trl__training_data;
 

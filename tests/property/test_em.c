@@ -51,6 +51,7 @@ static double add_utterance(trainer *t, const trl__parameters *p, size_t u, int 
 {
     const trl__search_options full = {
         .margin = TRL_MARGIN_FULL, .beam = 200, .combine = t->soft ? TRL__LOG_ADD : TRL__MAX};
+    const trl__posterior_options all = {.margin = TRL_MARGIN_FULL, .acoustic_scale = 1, .local = local};
     trl__search_result found;
     double score = 0;
     assert_int_equal(
@@ -63,7 +64,7 @@ static double add_utterance(trainer *t, const trl__parameters *p, size_t u, int 
     if (found.status != TRL__ALIGNED)
         return 0;
     if (t->soft && !flat)
-        assert_int_equal(trl__aligner_posteriors(t->aligner, TRL_MARGIN_FULL, local, NULL, NULL, &score, &err), 0);
+        assert_int_equal(trl__aligner_posteriors(t->aligner, &all, &score, &err), 0);
     else
         assert_int_equal(trl__aligner_accumulate(t->aligner, local, &score, &err), 0);
     return score;

@@ -1,6 +1,5 @@
-/* What training keeps in files: alignments, checkpoints; and words as numbers. */
-#include "corpus/corpus_builder.h"
-#include "corpus/transcript.h"
+/* What training keeps in files: alignments, checkpoints. */
+#include "base/memory.h"
 #include "temp_folder.h"
 #include "train/alignment_store.h"
 #include "train/checkpoint.h"
@@ -135,39 +134,12 @@ static void test_temporary_folder_goes_away(void **state)
     assert_int_equal(access(folder, F_OK), -1);
 }
 
-/* ---- Words ---- */
-
-static void test_words_of_a_transcript(void **state)
-{
-    (void)state;
-    static const char text[] = "YES y\nNO n ow\n";
-    trl__text file;
-    trl_lexicon *lexicon;
-    trl__words words = {0};
-    size_t unknown;
-    char first[TRL__WORD_SIZE];
-    assert_int_equal(trl__text_from_memory("l", text, sizeof text - 1, &file, &err), 0);
-    assert_int_equal(trl__lexicon_parse("l", &file, NULL, &lexicon, &err), 0);
-    trl__text_free(&file);
-    assert_int_equal(trl__transcript_words("NO MAYBE YES PERHAPS", lexicon, &words, &unknown, first, &err), 0);
-    static const int32_t expected[] = {1, TRL__UNKNOWN_WORD, 0, TRL__UNKNOWN_WORD};
-    assert_int_equal(words.count, 4);
-    assert_memory_equal(words.items, expected, sizeof expected);
-    assert_int_equal(unknown, 2);
-    assert_string_equal(first, "MAYBE");
-    assert_int_equal(trl__transcript_words("", lexicon, &words, &unknown, first, &err), 0);
-    assert_true(words.count == 4 && unknown == 0);
-    trl__free(words.items);
-    trl_lexicon_destroy(lexicon);
-}
-
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_folder_make, temp_folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(test_alignments_come_back),          TEST(test_damaged_alignments_are_refused),
         TEST(test_aborted_writer_leaves_nothing), TEST(test_checkpoint_counts_from_its_commit),
-        TEST(test_broken_checkpoint_is_refused),  TEST(test_temporary_folder_goes_away),
-        TEST(test_words_of_a_transcript)};
+        TEST(test_broken_checkpoint_is_refused),  TEST(test_temporary_folder_goes_away)};
     return RUN(tests);
 }
