@@ -29,7 +29,7 @@ static train_sizes choose_sizes(const bench_options *o)
                              .figure_per_step = 1,
                              .peer_frames = 2000,
                              .memory_hours = 0.005,
-                             .an4_passes = 5};
+                             .an4_iterations = 1};
     if (o->quick)
         return (train_sizes){.hours = 0.2,
                              .tied_states = 8000,
@@ -39,7 +39,7 @@ static train_sizes choose_sizes(const bench_options *o)
                              .figure_per_step = 2,
                              .peer_frames = 15000,
                              .memory_hours = 0.05,
-                             .an4_passes = 40};
+                             .an4_iterations = 8};
     return (train_sizes){.hours = 2,
                          .tied_states = 8000,
                          .copies = 8,
@@ -48,7 +48,7 @@ static train_sizes choose_sizes(const bench_options *o)
                          .figure_per_step = 8,
                          .peer_frames = 100000,
                          .memory_hours = 0.25,
-                         .an4_passes = 40};
+                         .an4_iterations = 8};
 }
 
 /* ---- One iteration ---- */

@@ -15,7 +15,7 @@ typedef struct train_sizes {
     int figure_per_step; /* utterances per length in Fig. 10 */
     int peer_frames;     /* for hmmlearn */
     double memory_hours; /* the smallest of three corpora */
-    int an4_passes;      /* of the monophone training */
+    int an4_iterations;  /* per round of the monophone training: 8 make 41 passes */
 } train_sizes;
 
 /* How an iteration is run. */
@@ -59,7 +59,7 @@ void train_measure_pruning(train_bench *b); /* Fig. 10 */
 void train_measure_an4(train_bench *b);     /* a real corpus; aligning it beside pocketsphinx */
 void train_measure_hmmlearn(train_bench *b);
 
-/* Runs bench/peers/SCRIPT with the virtual environment's Python; 0, or -1 when it can't. */
-int train_run_peer(const char *script, const char *arguments);
+/* Runs bench/peers/SCRIPT with the virtual environment's Python: the JSON that it prints, or NULL when it can't. */
+json_t *train_run_peer(const char *script, const char *arguments);
 
 #endif
