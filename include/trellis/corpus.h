@@ -56,6 +56,7 @@ typedef enum trl_corpus_format {
 typedef struct trl_corpus_options {
     trl_corpus_format format;
     int need_text; /* 1: an utterance without a transcript is a finding; 0: transcripts are optional */
+    const char *labels; /* HTK master label file (label_file.h) that has the words, in place of the corpus's own; NULL: none */
 } trl_corpus_options;
 
 typedef struct trl_utterance {
@@ -78,7 +79,8 @@ TRL_API trl_corpus_options trl_corpus_defaults(void);
 
 /* Reads the corpus. Problems become findings (required, not NULL), and utterances with a fatal one stay in the corpus,
  * marked bad, as far as they are known at all. options may be NULL.
- * Returns 0, TRL_ENOENT, TRL_EFORMAT (not a corpus of any kind), TRL_EIO, TRL_ENOMEM. */
+ * Returns 0, TRL_ENOENT, TRL_EFORMAT (not a corpus of any kind), TRL_EIO, TRL_ENOMEM, and for labels what
+ * trl_label_file_read returns. */
 TRL_API int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_findings *findings,
                             trl_corpus **out, trl_error *err);
 TRL_API void trl_corpus_destroy(trl_corpus *corpus);

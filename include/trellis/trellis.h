@@ -12,6 +12,7 @@
 #include <trellis/file.h>
 #include <trellis/finding.h>
 #include <trellis/frontend.h>
+#include <trellis/label_file.h>
 #include <trellis/lexicon.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>

@@ -456,7 +456,8 @@ int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const t
                      const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
                      void *user, trl_align_summary *summary, trl_error *err)
 {
-    alignment_job j = {.model = model, .lexicon = lexicon, .corpus = corpus, .skipped = skipped, .use = use, .user = user};
+    alignment_job j = {
+        .model = model, .lexicon = lexicon, .corpus = corpus, .skipped = skipped, .use = use, .user = user};
     j.options = options ? *options : trl_align_defaults();
     j.unknown.lexicon = lexicon;
     int code = set_up(&j, pool, err);

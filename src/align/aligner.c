@@ -91,6 +91,7 @@ static int begin(trl__aligner *a, const trl_matrix *frames, const trl__graph *gr
                               .end = a->frames,
                               .nodes = graph->nodes,
                               .node_end = graph->nodes,
+                              .node_tied = graph->node_tied,
                               .arc_first = graph->arc_first,
                               .arc_from = graph->arc_from,
                               .arc_weight = graph->arc_weight,
@@ -112,6 +113,8 @@ static int send_frames(trl__aligner *a, trl_error *err)
     if (!a->parameters || a->frames_are_there)
         return 0;
     double clock = trl__now();
+    a->search.begin = 0;
+    a->search.end = a->frames;
     int code = trl__stream_frames(a->stream, a->parameters, &a->search, 1, err);
     a->times.load += trl__lap(&clock);
     a->frames_are_there = code == 0;
@@ -176,6 +179,7 @@ int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node
     double clock = trl__now();
     if (a->parameters) {
         code = trl__stream_score(a->stream, a->parameters, search, 1, err);
+        a->times.gaussians += search->gaussians;
         if (code == 0 && scale != 1)
             scale_scores(search, scale);
     } else {
@@ -203,7 +207,7 @@ static int place_back_pointers(trl__aligner *a, trl_error *err)
 }
 
 /* Steps 1 and 2 within the bands, in one go. */
-static int search_bands(trl__aligner *a, trl_error *err)
+static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
 {
     trl__search *s = &a->search;
     s->begin = 0;
@@ -219,7 +223,8 @@ static int search_bands(trl__aligner *a, trl_error *err)
     if (code == 0)
         code = trl__stream_wait(a->stream, err);
     a->times.alpha += trl__lap(&clock);
-    if (code == 0 && s->last_node >= 0)
+    *found = s->last_node >= 0 ? TRL__FOUND : TRL__NOT_FOUND;
+    if (code == 0 && *found)
         code = trl__stream_backtrack(a->stream, s, 1, err);
     if (code == 0)
         code = trl__stream_wait(a->stream, err);
@@ -246,27 +251,26 @@ static int is_guarded(const trl__aligner *a)
 static int search_full(trl__aligner *a, trl__search_result *result, trl_error *err)
 {
     int64_t cells = (int64_t)a->graph->nodes * a->frames;
-    int fits = 1, code;
+    trl__found found;
+    int code;
     if (cells * (int64_t)sizeof(float) <= ONE_GO) {
         trl__bands_full(a->bands, a->graph->nodes, a->frames);
-        code = search_bands(a, err);
+        code = search_bands(a, &found, err);
     } else {
-        code = trl__beam_search(a, INFINITY, &fits, err);
+        code = trl__beam_search(a, INFINITY, &found, err);
     }
-    result->last_margin = -1;
-    result->status = !fits ? TRL__TOO_LARGE : a->search.last_node >= 0 ? TRL__ALIGNED : TRL__NO_PATH;
+    result->status = found == TRL__FOUND ? TRL__ALIGNED : found == TRL__TOO_MUCH ? TRL__TOO_LARGE : TRL__NO_PATH;
     return code;
 }
 
 static int search_beam(trl__aligner *a, double beam, trl__search_result *result, trl_error *err)
 {
-    result->last_margin = -1;
     for (int widened = 0; widened < 3; widened++, beam *= 2) {
-        int fits;
-        int code = trl__beam_search(a, beam, &fits, err);
+        trl__found found;
+        int code = trl__beam_search(a, beam, &found, err);
         if (code < 0)
             return code;
-        if (a->search.last_node >= 0) {
+        if (found == TRL__FOUND) {
             result->status = TRL__ALIGNED;
             return 0;
         }
@@ -283,12 +287,13 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
     if (is_auto && margin <= TRL__GUARD)
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
+        trl__found found;
         int code = trl__bands_around(a->bands, a->graph, previous, count, margin, a->frames, err);
         if (code == 0)
-            code = search_bands(a, err);
+            code = search_bands(a, &found, err);
         if (code < 0)
             return code;
-        if (a->search.last_node >= 0 && (!is_auto || is_guarded(a))) {
+        if (found && (!is_auto || is_guarded(a))) {
             result->status = TRL__ALIGNED;
             result->last_margin = margin;
             return 0;
@@ -361,8 +366,7 @@ int trl__aligner_set_path(trl__aligner *aligner, const trl__run *runs, size_t co
     int32_t t = 0, from = TRL__START;
     aligner->has_path = 0;
     for (size_t i = 0; i < count; i++) {
-        if (runs[i].node < 0 || runs[i].node >= g->nodes || runs[i].frames < 1 ||
-            runs[i].frames > aligner->frames - t)
+        if (runs[i].node < 0 || runs[i].node >= g->nodes || runs[i].frames < 1 || runs[i].frames > aligner->frames - t)
             return trl__fail(err, TRL_EINVAL, "run %zu of the path: %d frames in node %d are not possible here", i,
                              (int)runs[i].frames, (int)runs[i].node);
         for (int32_t f = 0; f < runs[i].frames; f++, t++) {
@@ -378,7 +382,6 @@ int trl__aligner_set_path(trl__aligner *aligner, const trl__run *runs, size_t co
     if (t != aligner->frames || s->last_arc < 0)
         return trl__fail(err, TRL_EINVAL, "the path of %d frames does not end where %d frames end", (int)t,
                          (int)aligner->frames);
-    s->last_node = from;
     s->log_likelihood = 0;
     trl__search_result unused;
     return gather_runs(aligner, &unused, err);
@@ -389,14 +392,12 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
     trl__search *s = &aligner->search;
     *result = (trl__search_result){.status = TRL__TOO_SHORT, .last_margin = -1};
     aligner->has_path = 0;
-    int code =
-        trl__graph_equal_path(aligner->graph, aligner->frames, s->path, s->path_arc, &s->last_arc, err);
+    int code = trl__graph_equal_path(aligner->graph, aligner->frames, s->path, s->path_arc, &s->last_arc, err);
     if (code == TRL_ELIMIT)
         return 0;
     if (code < 0)
         return code;
     result->status = TRL__ALIGNED;
-    s->last_node = s->path[aligner->frames - 1];
     s->log_likelihood = 0;
     return gather_runs(aligner, result, err);
 }

@@ -13,8 +13,8 @@ typedef struct trl__tile {
     uint8_t *back;
 } trl__tile;
 
-#define TRL__TILE 32    /* frames of a tile */
-#define TRL__ASLEEP 255 /* no delay in a tile is as long */
+#define TRL__BEAM_TILE 32 /* frames of a tile */
+#define TRL__ASLEEP 255   /* no delay in a tile is as long */
 
 struct trl__aligner {
     trl__device *device;
@@ -57,9 +57,11 @@ double trl__now(void);
 int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node_tied, trl__bands bands, double scale,
                        trl_error *err);
 
-/* The tiled search. Finds search.last_node (-1: no path within the beam) and the path; *fits is 0 when the back-pointers would have
- * taken more than TRL__BACK_BYTES. */
-int trl__beam_search(trl__aligner *a, double beam, int *fits, trl_error *err);
+typedef enum trl__found { TRL__NOT_FOUND, TRL__FOUND, TRL__TOO_MUCH } trl__found;
+
+/* The tiled search. On TRL__FOUND the path is in hand; TRL__TOO_MUCH: the back-pointers would have taken more than
+ * TRL__BACK_BYTES. */
+int trl__beam_search(trl__aligner *a, double beam, trl__found *found, trl_error *err);
 
 #define TRL__BACK_BYTES ((int64_t)4 << 30)
 

@@ -1,4 +1,4 @@
-/* The beam search: tiles of TRL__TILE frames, one after the other.
+/* The beam search: tiles of TRL__BEAM_TILE frames, one after the other.
  *
  * Before a tile, the nodes within reach of those alive are found, each with the frame it can be reached at: that is its
  * band. Their tied states are scored for these frames only, and alpha is computed by the same operation as everywhere. Behind the tile,
@@ -187,51 +187,50 @@ static int trace_tile(trl__aligner *a, const trl__tile *tile, trl_error *err)
     return code < 0 ? code : trl__stream_wait(a->stream, err);
 }
 
+/* From the last tile to the first; backtrack leaves the node before its first frame in last_node. */
 static int trace_back(trl__aligner *a, trl_error *err)
 {
     trl__search *s = &a->search;
-    int32_t last_node = s->last_node, last_arc = s->last_arc;
+    int32_t last_arc = s->last_arc;
     double clock = trl__now();
     int code = 0;
     for (size_t i = a->tile_count; code == 0 && i-- > 0;) {
         code = trace_tile(a, &a->tiles[i], err);
-        s->last_node = code == 0 ? s->arc_from[s->path_arc[s->begin]] : -1;
         s->last_arc = -1;
     }
-    s->last_node = last_node;
     s->last_arc = last_arc;
     a->times.backtrack += trl__lap(&clock);
     return code;
 }
 
-static int search_tiles(beam_search *b, int *fits, trl_error *err)
+static int search_tiles(beam_search *b, trl__found *found, trl_error *err)
 {
     trl__aligner *a = b->a;
-    int is_alive = 1, code = 0;
-    for (int32_t begin = 0; code == 0 && is_alive && *fits && begin < a->frames; begin += TRL__TILE) {
-        int32_t end = begin + TRL__TILE < a->frames ? begin + TRL__TILE : a->frames;
-        code = search_tile(b, begin, end, err);
-        if (code == 0 && end < a->frames) {
-            is_alive = prune(b);
-            *fits = b->bytes <= TRL__BACK_BYTES;
-        }
+    *found = TRL__NOT_FOUND;
+    for (int32_t begin = 0; begin < a->frames; begin += TRL__BEAM_TILE) {
+        int32_t end = begin + TRL__BEAM_TILE < a->frames ? begin + TRL__BEAM_TILE : a->frames;
+        int code = search_tile(b, begin, end, err);
+        if (code < 0)
+            return code;
+        if (b->bytes > TRL__BACK_BYTES)
+            *found = TRL__TOO_MUCH;
+        if (b->bytes > TRL__BACK_BYTES || (end < a->frames && !prune(b)))
+            return 0;
     }
-    if (!is_alive || !*fits)
-        a->search.last_node = -1;
-    return code;
+    *found = a->search.last_node >= 0 ? TRL__FOUND : TRL__NOT_FOUND;
+    return 0;
 }
 
-int trl__beam_search(trl__aligner *a, double beam, int *fits, trl_error *err)
+int trl__beam_search(trl__aligner *a, double beam, trl__found *found, trl_error *err)
 {
     beam_search b = {.a = a, .graph = a->graph, .beam = beam, .reach = a->node_row};
-    *fits = 1;
     a->tile_count = 0;
     for (int32_t n = 0; n < a->graph->nodes; n++) {
         a->alpha[n] = -INFINITY;
         a->bands.first[n] = a->bands.end[n] = 0;
     }
-    int code = search_tiles(&b, fits, err);
-    if (code == 0 && a->search.last_node >= 0)
+    int code = search_tiles(&b, found, err);
+    if (code == 0 && *found == TRL__FOUND)
         code = trace_back(a, err);
     trl__arena_free(&a->tile_memory);
     return code;

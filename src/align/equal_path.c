@@ -11,9 +11,9 @@ typedef enum silences { AT_ENDS, NOWHERE, EVERYWHERE } silences;
 typedef struct finder {
     const trl__graph *graph;
     silences silences;
-    int longest;      /* 0: the shortest way */
-    int32_t *states;  /* by node and for the end: of the best way there; 0: none */
-    int32_t *arc;     /* by node: the arc of it; -1: none */
+    int longest;     /* 0: the shortest way */
+    int32_t *states; /* by node and for the end: of the best way there; 0: none */
+    int32_t *arc;    /* by node: the arc of it; -1: none */
 } finder;
 
 static int is_allowed(const finder *f, int32_t node)
@@ -112,7 +112,8 @@ int trl__graph_equal_path(const trl__graph *graph, int32_t frames, int32_t *path
         write_path(&f, frames, spare, loops, path, path_arc);
     }
     trl__free(block);
-    return spare >= 0 ? 0
-                      : trl__fail(err, TRL_ELIMIT, "%d frames can't be shared out over the states of the words (%d at least)",
-                                  (int)frames, (int)graph->least_frames);
+    return spare >= 0
+               ? 0
+               : trl__fail(err, TRL_ELIMIT, "%d frames can't be shared out over the states of the words (%d at least)",
+                           (int)frames, (int)graph->least_frames);
 }

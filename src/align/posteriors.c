@@ -205,9 +205,6 @@ static int accumulate(trl__aligner *a, piece *p, trl__local_stats *local, trl_er
     int code = trl__stream_accumulate_soft(a->stream, a->parameters, s, 1, local, err);
     if (code == 0)
         code = trl__stream_wait(a->stream, err);
-    for (int32_t i = 0; code == 0 && i < a->graph->arcs; i++)
-        if (s->arc_transition[i] > 0 && s->arc_count[i] > 0)
-            trl__local_stats_transition(local, s->arc_transition[i], s->arc_count[i]);
     a->times.accumulate += trl__lap(&clock);
     return code;
 }

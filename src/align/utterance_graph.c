@@ -27,7 +27,7 @@ typedef struct shape {
     inner_arc *exit;    /* out of the unit */
     float *entry;       /* by state: log probability of beginning there; -inf: none */
     float skip;         /* log probability of passing over the unit; -inf: can't be */
-    int32_t least;      /* frames */
+    int32_t least;      /* frames of the shortest way through that is not passing over */
 } shape;
 
 struct trl__unit_map {
@@ -68,8 +68,6 @@ static int32_t gather_arcs(const trl__topology *t, int32_t to, inner_arc *out)
 /* Frames of the shortest way through: Bellman and Ford's, on a handful of states. */
 static int32_t least_frames(const shape *sh, int32_t *reached)
 {
-    if (sh->skip > -INFINITY)
-        return 0;
     for (int32_t s = 0; s < sh->states; s++)
         reached[s] = sh->entry[s] > -INFINITY ? 1 : NEVER;
     for (int32_t round = 1; round < sh->states; round++)
@@ -275,7 +273,8 @@ static int32_t add_frames(int32_t a, int32_t b)
 
 static int32_t least_of(const trl__unit_map *map, int32_t unit)
 {
-    return map->shapes[map->model->unit_topology[unit]].least;
+    const shape *sh = &map->shapes[map->model->unit_topology[unit]];
+    return sh->skip > -INFINITY ? 0 : sh->least;
 }
 
 /* One unit, entered from g->chain, which becomes its exits. */
@@ -291,6 +290,7 @@ static int add_unit(trl__graph *g, const trl__unit_map *map, int32_t unit, int32
         TRL_GROW(g->phone, g->phone_capacity, (size_t)g->phones + 1) < 0)
         return TRL_ENOMEM;
     int32_t base = g->nodes;
+    g->least_unit = sh->least < g->least_unit ? sh->least : g->least_unit;
     for (int32_t s = 0; s < sh->states; s++) {
         int32_t first = g->arcs;
         add_node(g, triples[s].tied, s);
@@ -337,21 +337,25 @@ static void end_slot(trl__graph *g)
 static int add_silence(trl__graph *g, const trl__unit_map *map, float probability)
 {
     int code = begin_slot(g);
-    if (code == 0 && map->silence >= 0 && probability > 0) {
-        g->chain.count = 0;
-        code = add_sources(&g->chain, &g->before, log_of(probability)) < 0
-                   ? TRL_ENOMEM
-                   : add_unit(g, map, map->silence, g->slots, 0);
-        if (code == 0 && add_sources(&g->behind, &g->chain, 0) < 0)
-            code = TRL_ENOMEM;
-        g->least_frames = add_frames(g->least_frames, probability < 1 ? 0 : least_of(map, map->silence));
-    } else {
+    if (code < 0)
+        return code;
+    if (map->silence < 0)
         probability = 0;
+    if (probability > 0) {
+        g->chain.count = 0;
+        if (add_sources(&g->chain, &g->before, log_of(probability)) < 0)
+            return TRL_ENOMEM;
+        code = add_unit(g, map, map->silence, g->slots, 0);
+        if (code < 0)
+            return code;
+        g->least_frames = add_frames(g->least_frames, probability < 1 ? 0 : least_of(map, map->silence));
+        if (add_sources(&g->behind, &g->chain, 0) < 0)
+            return TRL_ENOMEM;
     }
-    if (code == 0 && add_sources(&g->behind, &g->before, log_of(1 - probability)) < 0)
-        code = TRL_ENOMEM;
+    if (add_sources(&g->behind, &g->before, log_of(1 - probability)) < 0)
+        return TRL_ENOMEM;
     end_slot(g);
-    return code;
+    return 0;
 }
 
 static int position_of(size_t phone, size_t length)
@@ -399,7 +403,8 @@ static int add_word(trl__graph *g, const trl__unit_map *map, const trl_lexicon *
     int code = begin_slot(g);
     if (code == 0)
         code = word == TRL__WORD_NOISE ? add_noise_word(g, map) : add_lexicon_word(g, map, lexicon, (size_t)word);
-    end_slot(g);
+    if (code == 0)
+        end_slot(g);
     return code;
 }
 
@@ -443,6 +448,7 @@ int trl__graph_build(trl__graph *graph, const trl__unit_map *map, const trl_lexi
         return code;
     graph->nodes = graph->phones = graph->slots = graph->arcs = 0;
     graph->least_frames = graph->tied_end = graph->most_arcs = 0;
+    graph->least_unit = NEVER;
     graph->before.count = 0;
     float silence = count == 0 ? 1 : map->model->silence_between;
     if (add_source(&graph->before, TRL__START, 0, 0) < 0)
@@ -461,7 +467,8 @@ int trl__graph_build(trl__graph *graph, const trl__unit_map *map, const trl_lexi
     if (code == TRL_ELIMIT || graph->most_arcs > UINT16_MAX)
         return trl__fail(err, TRL_ELIMIT, "the graph of %zu words has too many arcs; cut the utterance", count);
     graph->back_bits = bits_for(graph->most_arcs);
-    graph->least_frames = graph->least_frames > 0 ? graph->least_frames : 1;
+    if (graph->least_frames == 0) /* everything may be passed over, but not all of it at once */
+        graph->least_frames = graph->least_unit;
     return 0;
 }
 

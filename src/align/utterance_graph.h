@@ -59,6 +59,7 @@ typedef struct trl__graph {
     int32_t least_frames; /* of the shortest path */
     int32_t tied_end;     /* one above the highest of node_tied */
     int32_t most_arcs;    /* into one node */
+    int32_t least_unit;   /* frames of the shortest unit */
 
     size_t node_capacity, phone_capacity, slot_capacity, arc_capacity;
     trl__graph_sources before, behind, chain, longer; /* of a slot; of a pronunciation, so far */

@@ -51,9 +51,11 @@ typedef struct trl__search {
     int32_t rows;
     const trl__row *row;
     float *scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own */
+    double gaussians; /* frames x components of all rows; filled by `score` */
 
     int32_t nodes;                              /* emitting; node `nodes` is the end of the utterance */
     int32_t node_begin, node_end;               /* the nodes that may be active in this call */
+    const int32_t *node_tied;                   /* the node's tied state */
     const int32_t *node_row;                    /* the row that covers the node's band */
     const int32_t *node_first, *node_end_frame; /* its band, within [begin, end); empty: first >= end */
     const int32_t *arc_first;      /* nodes + 2: incoming arcs of node n are arc_first[n] … arc_first[n + 1] - 1 */

@@ -424,9 +424,9 @@ int trl__container_section(const trl__container *container, const char *name, co
 int trl__container_array(const trl__container *container, const char *name, size_t size, const void **elements,
                          size_t *count, trl_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int code = trl__container_section(container, name, elements, &bytes, err);
-    if (code != 0)
+    if (code < 0)
         return code;
     *count = (size_t)bytes / size;
     return bytes % size == 0
@@ -437,11 +437,11 @@ int trl__container_array(const trl__container *container, const char *name, size
 
 int trl__container_text(const trl__container *container, const char *name, char **out, trl_error *err)
 {
-    const void *bytes;
-    uint64_t size;
+    const void *bytes = NULL;
+    uint64_t size = 0;
     *out = NULL;
     int code = trl__container_section(container, name, &bytes, &size, err);
-    if (code != 0 || size == 0)
+    if (code < 0 || size == 0)
         return code;
     if (trl__utf8_check(bytes, (size_t)size) < size)
         return trl__fail(err, TRL_ECORRUPT, "%s: section '%s' is not valid UTF-8", container->path, name);

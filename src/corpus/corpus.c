@@ -2,6 +2,7 @@
  * or of a folder's entries. Which reader is taken is decided here. */
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
+#include "corpus/htk_mlf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,6 +185,8 @@ int trl__corpus_set_text(trl_corpus *corpus, size_t number, const char *text, si
                          int64_t line, trl_error *err)
 {
     trl_utterance *utterance = &corpus->utterances[number];
+    if (corpus->labelled)
+        return 0;
     utterance->text_source = shared_copy(corpus, source);
     utterance->text_line = line;
     if (!utterance->text_source)
@@ -339,6 +342,19 @@ static int read_as(trl_corpus *corpus, trl_error *err)
     }
 }
 
+/* The reader fills the corpus, and a label file has the last word. */
+static int fill(trl_corpus *corpus, const trl_corpus_options *o, trl_error *err)
+{
+    corpus->labelled = o->labels != NULL;
+    corpus->need_text = o->need_text && !corpus->labelled;
+    int code = read_as(corpus, err);
+    corpus->labelled = 0;
+    corpus->need_text = o->need_text;
+    if (code == 0 && o->labels)
+        code = trl__corpus_set_labels(corpus, o->labels, err);
+    return code < 0 ? code : trl__corpus_finish(corpus, err);
+}
+
 int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_findings *findings, trl_corpus **out,
                     trl_error *err)
 {
@@ -351,9 +367,7 @@ int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_fin
         code = trl__corpus_create(path, o.format, o.need_text, findings, &corpus, err);
     if (!corpus)
         return code;
-    code = read_as(corpus, err);
-    if (code == 0)
-        code = trl__corpus_finish(corpus, err);
+    code = fill(corpus, &o, err);
     if (code == 0 && corpus->count == 0 && trl_findings_count(findings) == findings_before)
         code = trl__fail(err, TRL_EFORMAT, "%s: a corpus without any utterance", path);
     if (code < 0) {

@@ -22,6 +22,7 @@ struct trl_corpus {
     char *path;
     trl_corpus_format format;
     int need_text;
+    int labelled;           /* words come from a label file: what the corpus says of its own is passed over */
     trl_findings *findings; /* the caller's; only while reading */
     const char *hint;       /* "; did you mean …?" where a folder holds corpora but is none; or NULL */
     trl_utterance *utterances;

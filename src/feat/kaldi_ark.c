@@ -9,14 +9,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ID_MOST 4096 /* bytes; a file without blanks is no archive */
-
 /* ---- reading ---- */
 
 typedef struct ark_reader {
     trl_feature_reader base;
     trl__source source;
-    char id[ID_MOST + 1];
+    char id[TRL__ARK_ID + 1];
 } ark_reader;
 
 static int is_space(int c)
@@ -24,27 +22,25 @@ static int is_space(int c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Returns 1, 0 at the end of the archive, or an error. */
-static int read_id(ark_reader *ark, trl_error *err)
+int trl__ark_read_id(trl__source *source, char id[TRL__ARK_ID + 1], trl_error *err)
 {
-    trl__source *source = &ark->source;
     size_t length = 0;
     int c;
     while (is_space(c = trl__source_peek(source, err)))
         trl__source_get(source, err);
     if (c < 0)
         return c == TRL__SOURCE_END ? 0 : c;
-    while ((c = trl__source_peek(source, err)) > 0 && !is_space(c) && length < ID_MOST) {
-        ark->id[length++] = (char)c;
+    while ((c = trl__source_peek(source, err)) > 0 && !is_space(c) && length < TRL__ARK_ID) {
+        id[length++] = (char)c;
         trl__source_get(source, err);
     }
-    ark->id[length] = '\0';
+    id[length] = '\0';
     if (c < 0 && c != TRL__SOURCE_END)
         return c;
-    if (length == ID_MOST || c == 0 || c == '\n' || c == TRL__SOURCE_END || length == 0)
+    if (length == TRL__ARK_ID || c == 0 || c == '\n' || c == TRL__SOURCE_END || length == 0)
         return trl__source_fail(source, err, c == TRL__SOURCE_END ? TRL_ECORRUPT : TRL_EFORMAT,
-                                "not a Kaldi archive here: expected an utterance id, a blank and a matrix");
-    int code = trl__check_id(source->name, ark->id, err);
+                                "not a Kaldi archive here: expected an utterance id, a blank and its numbers");
+    int code = trl__check_id(source->name, id, err);
     trl__source_get(source, err); /* the blank */
     return code < 0 ? code : 1;
 }
@@ -52,7 +48,7 @@ static int read_id(ark_reader *ark, trl_error *err)
 static int ark_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err)
 {
     ark_reader *ark = (ark_reader *)reader;
-    int found = read_id(ark, err);
+    int found = trl__ark_read_id(&ark->source, ark->id, err);
     if (found <= 0)
         return found;
     int binary = trl__source_peek(&ark->source, err) == 0;

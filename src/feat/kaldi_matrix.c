@@ -202,17 +202,23 @@ static uint64_t data_size(const kind *k, const shape *s)
     return size + s->cols * k->column_size;
 }
 
+/* NUL and B. */
+static int read_mark(trl__source *source, trl_error *err)
+{
+    const unsigned char *bytes;
+    int code = trl__source_take(source, 2, &bytes, err);
+    if (code == 0 && bytes[1] != 'B')
+        return trl__fail_byte(err, TRL_EFORMAT, source->name, source->offset - 2,
+                              "expected the mark of binary data, NUL and B");
+    return code;
+}
+
 static int read_binary(trl__source *source, trl_matrix *out, trl_error *err)
 {
     const unsigned char *bytes;
     const kind *k = NULL;
     shape s = {0};
-    int code = trl__source_take(source, 2, &bytes, err);
-    if (code == 0 && bytes[1] != 'B')
-        return trl__fail_byte(err, TRL_EFORMAT, source->name, source->offset - 2,
-                              "expected the mark of binary data, NUL and B");
-    if (code == 0)
-        code = read_token(source, &k, err);
+    int code = read_token(source, &k, err);
     if (code == 0)
         code = read_shape(source, k, &s, err);
     if (code != 0)
@@ -368,7 +374,15 @@ int trl__kaldi_matrix_read(trl__source *source, trl_matrix *out, trl_error *err)
     int c = trl__source_peek(source, err);
     if (c < 0 && c != TRL__SOURCE_END)
         return c;
-    return c == 0 ? read_binary(source, out, err) : read_text(source, out, err);
+    if (c != 0)
+        return read_text(source, out, err);
+    int code = read_mark(source, err);
+    return code < 0 ? code : read_binary(source, out, err);
+}
+
+int trl__kaldi_matrix_read_inside(trl__source *source, int binary, trl_matrix *out, trl_error *err)
+{
+    return binary ? read_binary(source, out, err) : read_text(source, out, err);
 }
 
 /* ---- writing ---- */
@@ -377,11 +391,22 @@ static int write_binary(trl_file *file, const trl_matrix *m, trl_error *err)
 {
     if (m->rows > INT32_MAX || m->cols > INT32_MAX)
         return trl__fail(err, TRL_ELIMIT, "%zu x %zu is too large for a Kaldi matrix", m->rows, m->cols);
-    unsigned char head[15] = {0, 'B', 'F', 'M', ' ', 4, 0, 0, 0, 0, 4};
-    trl__put_le32(head + 6, (uint32_t)m->rows);
-    trl__put_le32(head + 11, m->rows > 0 ? (uint32_t)m->cols : 0);
+    unsigned char head[13] = {'F', 'M', ' ', 4, 0, 0, 0, 0, 4};
+    trl__put_le32(head + 4, (uint32_t)m->rows);
+    trl__put_le32(head + 9, m->rows > 0 ? (uint32_t)m->cols : 0);
     int code = trl_file_write(file, head, sizeof head, err);
     return code < 0 ? code : trl__write_floats(file, m, err);
+}
+
+static int write_numbers(trl_file *file, const float *numbers, size_t count, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        char number[40] = " ";
+        trl__format_float(numbers[i], number + 1);
+        code = trl_file_write(file, number, strlen(number), err);
+    }
+    return code;
 }
 
 static int write_text(trl_file *file, const trl_matrix *m, trl_error *err)
@@ -389,16 +414,32 @@ static int write_text(trl_file *file, const trl_matrix *m, trl_error *err)
     int code = trl_file_write(file, " [", 2, err);
     for (size_t r = 0; code == 0 && r < m->rows; r++) {
         code = trl_file_write(file, "\n ", 2, err);
-        for (size_t c = 0; code == 0 && c < m->cols; c++) {
-            char number[40] = " ";
-            trl__format_float(trl_matrix_row(m, r)[c], number + 1);
-            code = trl_file_write(file, number, strlen(number), err);
-        }
+        if (code == 0)
+            code = write_numbers(file, trl_matrix_row(m, r), m->cols, err);
     }
     return code < 0 ? code : trl_file_write(file, " ]\n", 3, err);
 }
 
 int trl__kaldi_matrix_write(trl_file *file, const trl_matrix *matrix, int text, trl_error *err)
 {
+    int code = text ? 0 : trl_file_write(file, "\0B", 2, err);
+    return code < 0 ? code : trl__kaldi_matrix_write_inside(file, matrix, text, err);
+}
+
+int trl__kaldi_matrix_write_inside(trl_file *file, const trl_matrix *matrix, int text, trl_error *err)
+{
     return text ? write_text(file, matrix, err) : write_binary(file, matrix, err);
+}
+
+int trl__kaldi_vector_write_inside(trl_file *file, const float *numbers, size_t count, int text, trl_error *err)
+{
+    unsigned char head[8] = {'F', 'V', ' ', 4};
+    trl__put_le32(head + 4, (uint32_t)count);
+    int code = text ? trl_file_write(file, " [", 2, err) : trl_file_write(file, head, sizeof head, err);
+    if (code == 0 && text)
+        code = write_numbers(file, numbers, count, err);
+    if (code == 0 && text)
+        return trl_file_write(file, " ]\n", 3, err);
+    const trl_matrix row = {(float *)(uintptr_t)numbers, count > 0, count, count, 0};
+    return code < 0 ? code : trl__write_floats(file, &row, err);
 }

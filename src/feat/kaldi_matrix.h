@@ -14,4 +14,9 @@ int trl__kaldi_matrix_read(trl__source *source, trl_matrix *out, trl_error *err)
 /* Writes float32, binary or text. Kaldi knows no empty matrix with columns: 0 x n is written as 0 x 0. */
 int trl__kaldi_matrix_write(trl_file *file, const trl_matrix *matrix, int text, trl_error *err);
 
+/* The same inside a larger object, a model for one: binary data have no mark of their own there. */
+int trl__kaldi_matrix_read_inside(trl__source *source, int binary, trl_matrix *out, trl_error *err);
+int trl__kaldi_matrix_write_inside(trl_file *file, const trl_matrix *matrix, int text, trl_error *err);
+int trl__kaldi_vector_write_inside(trl_file *file, const float *numbers, size_t count, int text, trl_error *err);
+
 #endif

@@ -225,8 +225,6 @@ int trl_model_create(const trl_lexicon *lexicon, const char *frontend, int32_t d
     int code = trl_model_options_check(options, err);
     if (code < 0)
         return code;
-    if (trl_lexicon_phones(lexicon) == 0)
-        return trl__fail(err, TRL_EINVAL, "the lexicon has no phones, so there is nothing to model");
     trl_model *model;
     code = trl__model_new(dim, &model, err);
     if (code < 0)
