@@ -375,18 +375,19 @@ train_set train_set_select(const train_set *from, const size_t *chosen, size_t c
     d->utterance = trl__alloc(count + 1, sizeof *d->utterance);
     d->feature = trl__alloc(count + 1, sizeof *d->feature);
     d->first_word = trl__alloc_zero(count + 2, sizeof *d->first_word);
-    d->words = (trl__words){0};
+    d->words = NULL;
+    d->word_count = d->word_capacity = 0;
     if (!d->utterance || !d->feature || !d->first_word)
         exit(3);
     for (size_t i = 0; i < count; i++) {
         size_t u = chosen[i], words = all->first_word[u + 1] - all->first_word[u];
         d->utterance[i] = all->utterance[u];
         d->feature[i] = all->feature[u];
-        if (TRL_GROW(d->words.items, d->words.capacity, d->words.count + words + 1) < 0)
+        if (TRL_GROW(d->words, d->word_capacity, d->word_count + words + 1) < 0)
             exit(3);
-        memcpy(d->words.items + d->words.count, all->words.items + all->first_word[u], words * sizeof *d->words.items);
-        d->words.count += words;
-        d->first_word[i + 1] = d->words.count;
+        memcpy(d->words + d->word_count, all->words + all->first_word[u], words * sizeof *d->words);
+        d->word_count += words;
+        d->first_word[i + 1] = d->word_count;
     }
     if (from->previous)
         set.previous = select_alignments(from, chosen, count, folder);
@@ -412,6 +413,6 @@ void train_set_free(train_set *set)
         trl__free(set->data.utterance);
         trl__free(set->data.feature);
         trl__free(set->data.first_word);
-        trl__free(set->data.words.items);
+        trl__free(set->data.words);
     }
 }
