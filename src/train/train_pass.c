@@ -77,23 +77,20 @@ trl__search_options trl__pass_search(const trl_train_options *options, int itera
 
 /* ---- An utterance ---- */
 
-/* The frames where the stored path and the one in hand are in different nodes. */
-static double difference(const trl__run *a, const trl__run *b)
+/* The frames where two paths of the same length are in different nodes. */
+static double difference(const trl__run *a, const trl__run *b, int32_t frames)
 {
     double differ = 0;
-    int32_t in_a = a->frames, in_b = b->frames;
-    for (;;) {
-        int32_t step = in_a < in_b ? in_a : in_b;
-        differ += a->node != b->node ? step : 0;
-        in_a -= step;
-        in_b -= step;
-        if (in_a == 0)
-            in_a = (++a)->frames;
-        if (in_b == 0)
-            in_b = (++b)->frames;
-        if (in_a == 0 || in_b == 0)
-            return differ;
+    for (int32_t t = 0, a_end = a->frames, b_end = b->frames; t < frames;) {
+        int32_t end = a_end < b_end ? a_end : b_end;
+        differ += a->node != b->node ? end - t : 0;
+        t = end;
+        if (t == a_end && t < frames)
+            a_end += (++a)->frames;
+        if (t == b_end && t < frames)
+            b_end += (++b)->frames;
     }
+    return differ;
 }
 
 static int is_audited(const pass_work *w, size_t utterance)
@@ -103,20 +100,19 @@ static int is_audited(const pass_work *w, size_t utterance)
            trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < p->options->audit;
 }
 
-/* Searches in full as well, compares, and keeps the full search's path: it is the better one. Runs end with 0 frames. */
+/* Searches in full as well, compares, and keeps the full search's path: it is the better one. */
 static int audit(worker *k, const trl__search_options *options, trl__search_result *found, outcome *o, trl_error *err)
 {
-    if (TRL_GROW(k->path, k->path_capacity, found->run_count + 1) < 0)
+    if (TRL_GROW(k->path, k->path_capacity, found->run_count) < 0)
         return trl__fail_memory(err);
     memcpy(k->path, found->runs, found->run_count * sizeof *k->path);
-    k->path[found->run_count] = (trl__run){-1, 0};
     trl__search_options full = *options;
     full.margin = TRL_MARGIN_FULL;
     int code = trl__aligner_search(k->aligner, &full, NULL, 0, found, err);
     if (code < 0 || found->status != TRL__ALIGNED)
         return code;
     o->audited = 1;
-    o->differ = difference(k->path, found->runs);
+    o->differ = difference(k->path, found->runs, (int32_t)o->frames);
     return 0;
 }
 
@@ -152,13 +148,12 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
 
 static int keep_runs(block *b, outcome *o, const trl__search_result *found, trl_error *err)
 {
-    if (TRL_GROW(b->runs, b->run_capacity, b->run_count + found->run_count + 1) < 0)
+    if (TRL_GROW(b->runs, b->run_capacity, b->run_count + found->run_count) < 0)
         return trl__fail_memory(err);
     memcpy(b->runs + b->run_count, found->runs, found->run_count * sizeof *b->runs);
     o->first_run = b->run_count;
-    o->runs = found->run_count + 1;
+    o->runs = found->run_count;
     b->run_count += found->run_count;
-    b->runs[b->run_count++] = (trl__run){-1, 0};
     return 0;
 }
 
@@ -182,6 +177,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     if (code == 0)
         code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
     trl__search_result found = {0};
+    o->frames = frames.rows;
     if (code == 0)
         code = find_path(w, k, utterance, o, &found, err);
     if (code == 0 && found.status == TRL__ALIGNED) {
@@ -190,7 +186,6 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
             code = keep_runs(b, o, &found, err);
     }
     o->status = found.status;
-    o->frames = frames.rows;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
     o->seconds = now() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
