@@ -22,7 +22,7 @@ json_t *train_run_peer(const char *script, const char *arguments)
     snprintf(command, sizeof command, "%s/build/venv/bin/python %s/bench/peers/%s %s", TRELLIS_SOURCE_DIR,
              TRELLIS_SOURCE_DIR, script, arguments);
     FILE *pipe = popen(command, "r");
-    json_t *result = pipe ? json_loadf(pipe, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    json_t *result = pipe ? json_loadf(pipe, 0, NULL) : NULL;
     if (pipe && pclose(pipe) != 0) {
         json_decref(result);
         result = NULL;

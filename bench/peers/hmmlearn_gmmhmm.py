@@ -17,7 +17,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy
 from hmmlearn.hmm import GMMHMM
 
-STATES, MIXTURES, DIM, LENGTH = 3, 8, 39, 500
+STATES, MIXTURES, DIM, LENGTH = 3, 8, 39, int(os.environ.get("L","500"))
 
 
 def draw(random, frames):
