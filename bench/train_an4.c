@@ -93,7 +93,7 @@ static train_cost pass(an4 *a, const trl_model *model, trl__alignment_store *pre
                        trl__alignment_store **aligned, trl__stats **stats)
 {
     train_set set = {.data = *a->data, .previous = previous, .hours = 2546.0 / 3600};
-    train_how how = {label, "cpu", 1, margin, previous ? trl_train_defaults().audit : 0, previous == NULL, TRL_EM_VITERBI};
+    train_how how = {label, "cpu", 1, margin, previous ? trl_train_defaults().audit : 0, previous == NULL, TRL_EM_VITERBI, 1};
     return train_iterate(a->b, &set, a->lexicon, model, &how, aligned, stats);
 }
 

@@ -27,6 +27,7 @@ typedef struct train_how {
     double audit; /* share of utterances searched in full as well */
     int first;    /* 1: there are no alignments yet: a beam */
     int em;       /* trl_em */
+    int m_step;   /* 1: with it */
 } train_how;
 
 /* What an iteration took. */

@@ -192,7 +192,7 @@ static void compare(train_bench *b, const task *t, const json_t *peer)
 {
     train_set set = {.data = *t->data, .hours = (double)t->data->count * 5 / 3600};
     trl_model *model = make_model(json_object_get(peer, "before"));
-    train_how how = {"hmmlearn's task", "cpu", 1, TRL_MARGIN_FULL, 0, 0, TRL_EM_BAUM_WELCH};
+    train_how how = {"hmmlearn's task", "cpu", 1, TRL_MARGIN_FULL, 0, 0, TRL_EM_BAUM_WELCH, 1};
     double frames = json_number_value(json_object_get(peer, "frames")), best = INFINITY, likelihood = 0, differ = 0;
     for (int i = 0; i < b->sizes.runs + 1; i++) {
         trl__stats *stats;

@@ -34,21 +34,6 @@ typedef struct job {
 
 /* ---- Options ---- */
 
-static int choose(const char *option, const char *given, const char *const *names, int *value)
-{
-    if (!given)
-        return 0;
-    char all[200] = "";
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(given, names[i]) == 0) {
-            *value = i;
-            return 0;
-        }
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
-    }
-    return cli_usage_error(&cmd_train, "--%s is one of %s, not '%s'", option, all, given);
-}
-
 static int parse_margin(const char *given, int *margin)
 {
     if (!given || strcmp(given, "auto") == 0)
@@ -72,11 +57,11 @@ static int set_options(job *j)
     const struct values *v = j->values;
     trl_train_options *o = &j->options;
     trl_error err;
-    int code = choose("em", v->em, methods, &o->em);
+    int code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
     if (code == 0)
-        code = choose("oov", v->oov, words, &o->unknown_words);
+        code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)
-        code = choose("silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
+        code = cli_choose(&cmd_train, "silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
     if (code == 0)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
@@ -251,8 +236,8 @@ static const struct values defaults = {.components = 32,
                                        .silence_states = 3,
                                        .silence_between = 0.5,
                                        .power = 0.25,
-                                       .audit = 0.01,
-                                       .beam = 200,
+                                       .audit = 0.005,
+                                       .beam = 400,
                                        .variance_floor = 0.01,
                                        .least_count = 3};
 
@@ -268,8 +253,8 @@ static const cli_option options[] = {
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
-     "of the utterances are searched in full as well, to see what the margin misses (default 0.01)"},
-    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 200)"},
+     "of the utterances are searched in full as well, to see what the margin misses (default 0.005, at least 50)"},
+    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},

@@ -154,7 +154,7 @@ static int search_tile(beam_search *b, int32_t begin, int32_t end, trl_error *er
     int code = add_tile(b, err);
     a->times.alpha += trl__lap(&clock);
     if (code == 0)
-        code = trl__aligner_score(a, s, a->graph->node_tied, a->bands, 1, err);
+        code = trl__aligner_score(a, s, a->bands, 1, err);
     clock = trl__now();
     if (code == 0)
         code = trl__stream_viterbi(a->stream, s, 1, err);

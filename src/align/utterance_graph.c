@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define POSITIONS 4 /* begin, inside, end, single */
@@ -22,17 +23,17 @@ typedef struct inner_arc {
 /* A topology turned around: what leads into each state. */
 typedef struct shape {
     int32_t states, inner_arcs, entries, exits;
-    int32_t *first;     /* states + 1: of the inner arcs into each state, its loop first */
-    inner_arc *inner;   /* from state to state */
-    inner_arc *exit;    /* out of the unit */
-    float *entry;       /* by state: log probability of beginning there; -inf: none */
-    float skip;         /* log probability of passing over the unit; -inf: can't be */
-    int32_t least;      /* frames of the shortest way through that is not passing over */
+    int32_t *first;   /* states + 1: of the inner arcs into each state, its loop first */
+    inner_arc *inner; /* from state to state */
+    inner_arc *exit;  /* out of the unit */
+    float *entry;     /* by state: log probability of beginning there; -inf: none */
+    float skip;       /* log probability of passing over the unit; -inf: can't be */
+    int32_t least;    /* frames of the shortest way through that is not passing over */
 } shape;
 
 struct trl__unit_map {
     const trl_model *model;
-    int32_t *phone_unit; /* phone * POSITIONS + position */
+    int32_t *phone_unit;    /* phone * POSITIONS + position */
     int32_t silence, noise; /* units; -1: none */
     shape *shapes;          /* by topology */
 };
@@ -240,6 +241,33 @@ static int add_sources(trl__graph_sources *list, const trl__graph_sources *from,
     return 0;
 }
 
+static int by_source(const void *a, const void *b)
+{
+    const trl__graph_source *x = a, *y = b;
+    return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                              : (x->transition > y->transition) - (x->transition < y->transition);
+}
+
+static float log_sum(float a, float b)
+{
+    float high = a > b ? a : b;
+    return high + log1pf(expf((a < b ? a : b) - high));
+}
+
+/* Where units may be skipped, a source can lead on in several ways that differ in nothing that emits: they become one, with
+ * their probabilities added. Otherwise their number would double with every word. */
+static void merge_sources(trl__graph_sources *list)
+{
+    size_t kept = 0;
+    qsort(list->items, list->count, sizeof *list->items, by_source);
+    for (size_t i = 0; i < list->count; i++)
+        if (kept > 0 && by_source(&list->items[kept - 1], &list->items[i]) == 0)
+            list->items[kept - 1].weight = log_sum(list->items[kept - 1].weight, list->items[i].weight);
+        else
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
 static void swap_sources(trl__graph_sources *a, trl__graph_sources *b)
 {
     trl__graph_sources kept = *a;
@@ -290,6 +318,7 @@ static int add_unit(trl__graph *g, const trl__unit_map *map, int32_t unit, int32
         TRL_GROW(g->phone, g->phone_capacity, (size_t)g->phones + 1) < 0)
         return TRL_ENOMEM;
     int32_t base = g->nodes;
+    g->has_skips |= sh->skip > -INFINITY;
     g->least_unit = sh->least < g->least_unit ? sh->least : g->least_unit;
     for (int32_t s = 0; s < sh->states; s++) {
         int32_t first = g->arcs;
@@ -323,6 +352,7 @@ static int begin_slot(trl__graph *g)
         return TRL_ENOMEM;
     g->slot[g->slots] = (trl__graph_slot){g->phones, g->phones, g->nodes, g->nodes};
     g->behind.count = 0;
+    g->has_skips = 0;
     return 0;
 }
 
@@ -330,6 +360,8 @@ static void end_slot(trl__graph *g)
 {
     g->slot[g->slots].end_phone = g->phones;
     g->slot[g->slots++].end_node = g->nodes;
+    if (g->has_skips)
+        merge_sources(&g->behind);
     swap_sources(&g->before, &g->behind);
 }
 

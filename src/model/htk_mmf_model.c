@@ -89,7 +89,8 @@ static int add_listed(builder *b, trl__text *list, const char *list_name, trl_er
 static int by_rank(const void *a, const void *b)
 {
     const unit *x = a, *y = b;
-    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->order > y->order) - (x->order < y->order);
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : (x->order > y->order) - (x->order < y->order);
 }
 
 static int choose_units(builder *b, trl__text *list, const char *list_name, trl_error *err)

@@ -123,7 +123,7 @@ void trl__checkpoint_destroy(trl__checkpoint *c)
 /* ---- Which iteration counts ---- */
 
 typedef struct record {
-    int iteration;
+    int iteration, settled;
     uint64_t fingerprint;
 } record;
 
@@ -165,6 +165,7 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
                          "start again without --resume",
                          c->folder);
     c->iteration = r.iteration;
+    c->settled = r.settled;
     return 0;
 }
 
@@ -176,8 +177,8 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl_file *file;
     int code = trl_file_create(path, &file, err);
     if (code == 0) {
-        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nfingerprint %016" PRIx64 "\n", iteration,
-                              c->fingerprint);
+        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nsettled %d\nfingerprint %016" PRIx64 "\n", iteration,
+                              c->settled, c->fingerprint);
         if (code == 0)
             code = trl_file_commit(file, err);
         else

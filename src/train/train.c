@@ -16,6 +16,8 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
+#define UNSETTLED 0.001 /* share of the audited frames that differ: above it the next iteration searches widely */
+
 /* ---- Options ---- */
 
 trl_train_options trl_train_defaults(void)
@@ -28,7 +30,7 @@ trl_train_options trl_train_defaults(void)
                                .occupancy_power = 0.25,
                                .iterations = 4,
                                .margin = TRL_MARGIN_AUTO,
-                               .audit = 0.01,
+                               .audit = 0.005,
                                .beam = a.beam,
                                .variance_floor = e.variance_floor,
                                .least_count = e.least_count,
@@ -113,6 +115,21 @@ static void plan(training *t)
     t->iterations = 1 + t->rounds * t->options->iterations;
 }
 
+/* Early alignments move far: a word that the flat start put into a pause comes out of it in one leap. So a band is used only
+ * once the audits have shown that it finds what the wide search finds. */
+static trl__pass_kind pass_kind(const training *t, int iteration)
+{
+    if (iteration <= 2)
+        return iteration == 1 ? TRL__PASS_FLAT : TRL__PASS_FIRST;
+    return t->checkpoint->settled ? TRL__PASS_BAND : TRL__PASS_WIDE;
+}
+
+static void judge_audit(training *t, const trl_iteration *n)
+{
+    t->checkpoint->settled = n->number > 2 && (t->options->margin == TRL_MARGIN_FULL || t->options->audit == 0 ||
+                                               n->audited_differ <= UNSETTLED * n->audited_frames);
+}
+
 static int32_t most_components(const trl_model *model)
 {
     int32_t most = 0;
@@ -137,11 +154,10 @@ static int expect(training *t, int iteration, trl__stats *stats, trl__pass_resul
                       .model = t->model,
                       .device = t->device,
                       .previous = t->alignments,
-                      .flat = iteration == 1,
-                      .first_search = iteration == 2,
+                      .kind = pass_kind(t, iteration),
                       .iteration = iteration,
                       .options = t->options,
-                      .search = trl__pass_search(t->options, iteration),
+                      .search = trl__pass_search(t->options),
                       .pool = t->pool};
     char *path = trl__checkpoint_alignments(t->checkpoint, iteration);
     trl__alignment_writer *writer = NULL;
@@ -256,6 +272,8 @@ static int iterate(training *t, int iteration, trl_error *err)
     trl__stats_destroy(stats);
     if (code == 0)
         code = remember(t, &result, err);
+    if (code == 0)
+        judge_audit(t, &result.numbers);
     if (code == 0)
         code = save(t, iteration, err);
     if (code == 0 && t->options->report)

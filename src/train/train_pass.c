@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define AUTO_MARGIN 10 /* frames: where auto starts */
+
 #define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
 
 /* ---- What a thread and a block need ---- */
@@ -65,12 +67,10 @@ const char *trl__status_text(int32_t status)
     return texts[status];
 }
 
-/* The first iteration is the flat start, the second searches without a band; alignments still move much in the next
- * two, so auto starts wider there. */
-trl__search_options trl__pass_search(const trl_train_options *options, int iteration)
+trl__search_options trl__pass_search(const trl_train_options *options)
 {
     return (trl__search_options){.margin = options->margin,
-                                 .auto_margin = iteration <= 4 ? 24 : 10,
+                                 .auto_margin = AUTO_MARGIN,
                                  .beam = options->beam,
                                  .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
 }
@@ -96,19 +96,30 @@ static double difference(const trl__run *a, const trl__run *b, int32_t frames)
 static int is_audited(const pass_work *w, size_t utterance)
 {
     const trl__pass *p = w->pass;
-    return p->search.margin != TRL_MARGIN_FULL &&
-           trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < p->options->audit;
+    double least = TRL__LEAST_AUDIT / (double)p->data->count;
+    double share = p->options->audit > 0 && p->options->audit < least ? least : p->options->audit;
+    return (double)trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < share;
 }
 
-/* Searches in full as well, compares, and keeps the full search's path: it is the better one. */
-static int audit(worker *k, const trl__search_options *options, trl__search_result *found, outcome *o, trl_error *err)
+static int keep_path(worker *k, const trl__search_result *found, trl_error *err)
 {
     if (TRL_GROW(k->path, k->path_capacity, found->run_count) < 0)
         return trl__fail_memory(err);
     memcpy(k->path, found->runs, found->run_count * sizeof *k->path);
-    trl__search_options full = *options;
-    full.margin = TRL_MARGIN_FULL;
-    int code = trl__aligner_search(k->aligner, &full, NULL, 0, found, err);
+    return 0;
+}
+
+/* Two searches of an audited utterance, the narrow one first: what comes out is the path of the wide one. */
+static int search_twice(worker *k, const trl__search_options *band, const trl__search_options *wide,
+                        const trl__run *runs, size_t count, outcome *o, trl__search_result *found, trl_error *err)
+{
+    int code = trl__aligner_search(k->aligner, band, runs, count, found, err);
+    o->redone = found->redone;
+    if (code < 0 || found->status != TRL__ALIGNED)
+        return code;
+    code = keep_path(k, found, err);
+    if (code == 0)
+        code = trl__aligner_search(k->aligner, wide, NULL, 0, found, err);
     if (code < 0 || found->status != TRL__ALIGNED)
         return code;
     o->audited = 1;
@@ -120,15 +131,21 @@ static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o
                      trl_error *err)
 {
     const trl__pass *p = w->pass;
-    if (p->flat)
+    if (p->kind == TRL__PASS_FLAT)
         return trl__aligner_equal_path(k->aligner, found, err);
+    trl__search_options wide = p->search;
+    if (p->kind == TRL__PASS_BAND)
+        wide.margin = TRL_MARGIN_FULL;
     const trl__run *runs = NULL;
-    const trl__stored_alignment *last = p->previous ? trl__alignment_store_get(p->previous, utterance, &runs) : NULL;
-    int known = last && !p->first_search && last->status == TRL__ALIGNED;
-    int code = trl__aligner_search(k->aligner, &p->search, known ? runs : NULL, known ? last->runs : 0, found, err);
+    const trl__stored_alignment *last = trl__alignment_store_get(p->previous, utterance, &runs);
+    if (p->kind == TRL__PASS_FIRST || last->status != TRL__ALIGNED)
+        return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
+    if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
+        return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);
+    if (p->kind == TRL__PASS_WIDE)
+        runs = NULL;
+    int code = trl__aligner_search(k->aligner, &p->search, runs, runs ? last->runs : 0, found, err);
     o->redone = found->redone;
-    if (code == 0 && known && found->status == TRL__ALIGNED && is_audited(w, utterance))
-        code = audit(k, &p->search, found, o, err);
     return code;
 }
 
@@ -137,7 +154,7 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
 {
     const trl__pass *p = w->pass;
     double joint;
-    if (p->options->em == TRL_EM_VITERBI || p->flat)
+    if (p->options->em == TRL_EM_VITERBI || p->kind == TRL__PASS_FLAT)
         return trl__aligner_accumulate(k->aligner, local, &joint, err);
     trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
                                                                                   : p->options->margin,
