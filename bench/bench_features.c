@@ -89,8 +89,8 @@ static double decode(state *s)
     double start = bench_cpu_seconds();
     for (size_t i = 0; i < count; i++) {
         bench_check(trl_extract_samples(trl_corpus_get(s->corpus, i), s->frontend, 0, &s->sound.samples[i],
-                                  &s->sound.counts[i], &err),
-              &err);
+                                        &s->sound.counts[i], &err),
+                    &err);
         s->sound.seconds += (double)s->sound.counts[i] / rate;
     }
     return bench_cpu_seconds() - start;
@@ -233,7 +233,8 @@ static cost run_from_files(const state *s, const trl_corpus *corpus, int threads
     bench_check(trl_pool_create(threads, &pool, &err), &err);
     double wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
     bench_check(trl_feature_writer_open(path, NULL, &writer, &err), &err);
-    bench_check(trl_extract_corpus(corpus, s->frontend, NULL, pool, s->findings, write_frames, writer, NULL, &err), &err);
+    bench_check(trl_extract_corpus(corpus, s->frontend, NULL, pool, s->findings, write_frames, writer, NULL, &err),
+                &err);
     double before_sync = bench_wall_seconds() - wall; /* the disk's own time is not ours to divide by threads */
     bench_check(trl_feature_writer_commit(writer, &err), &err);
     cost used = {before_sync, bench_cpu_seconds() - cpu};

@@ -63,8 +63,8 @@ static void list_run(const train_bench *b, const train_set *set, const trl_model
 {
     char margin[16];
     const trl_iteration *n = &c->numbers;
-    json_t *run = json_pack("{s:s, s:s, s:i, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i}", "what",
-                            how->label, "device", how->device, "threads", how->threads, "margin",
+    json_t *run = json_pack("{s:s, s:s, s:i, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i}",
+                            "what", how->label, "device", how->device, "threads", how->threads, "margin",
                             how->first ? "beam" : train_margin_name(how->margin, margin), "hours", set->hours,
                             "gaussians", (json_int_t)trl_model_gaussians(model), "wall", c->wall, "cpu", c->cpu, "load",
                             n->load, "score", n->score, "alpha", n->alpha, "backtrack", n->backtrack, "accumulate",
@@ -240,7 +240,8 @@ static double others(const train_cost *c)
 static void report_step_1(train_bench *b, const measured *m)
 {
     json_t *r = b->result;
-    bench_report(r, "fma_peak_gflops", b->peak / 1e9, "GFLOP/s", "of one core: independent chains of fused multiply-adds");
+    bench_report(r, "fma_peak_gflops", b->peak / 1e9, "GFLOP/s",
+                 "of one core: independent chains of fused multiply-adds");
     bench_report(r, "step1_fma_share", fma_share(b, &m->margin_1), "",
                  "of it in step 1, log-add included; margin 64, whole iterations");
     bench_report(r, "step1_fma_share_auto", fma_share(b, &m->auto_1), "", "the same with margin auto");
@@ -275,8 +276,9 @@ static void print_steps(const char *name, const train_cost *c)
 {
     const trl_iteration *n = &c->numbers;
     double all = c->steps / 100, rest = c->wall - c->steps - n->estimate;
-    printf("  %-28s %6.1f %6.1f %6.1f %6.1f %6.1f   %8.3f s once (packing the model, clearing sums), M-step %.3f s\n", name,
-           n->load / all, n->score / all, n->alpha / all, n->backtrack / all, n->accumulate / all, rest, n->estimate);
+    printf("  %-28s %6.1f %6.1f %6.1f %6.1f %6.1f   %8.3f s once (packing the model, clearing sums), M-step %.3f s\n",
+           name, n->load / all, n->score / all, n->alpha / all, n->backtrack / all, n->accumulate / all, rest,
+           n->estimate);
 }
 
 static void print_hours(json_t *list, const char *name, double hours)

@@ -15,21 +15,21 @@
 #define CHAINS 12
 
 /* A loop over CHAINS registers of LANES floats; the sum keeps the compiler from leaving it out. */
-#define PEAK(name, target, vector, lanes, splat, fma, add, store)                                                      \
-    target static float name(void)                                                                                     \
-    {                                                                                                                  \
-        vector chain[CHAINS], sum = splat(0.0f);                                                                       \
-        const vector factor = splat(0.999999f), term = splat(1e-6f);                                                   \
-        for (int i = 0; i < CHAINS; i++)                                                                               \
-            chain[i] = splat((float)i);                                                                                \
-        for (int round = 0; round < ROUNDS; round++)                                                                   \
-            for (int i = 0; i < CHAINS; i++)                                                                           \
-                chain[i] = fma(chain[i], factor, term);                                                                \
-        for (int i = 0; i < CHAINS; i++)                                                                               \
-            sum = add(sum, chain[i]);                                                                                  \
-        float out[lanes];                                                                                              \
-        store(out, sum);                                                                                               \
-        return out[0] + out[lanes - 1];                                                                                \
+#define PEAK(name, target, vector, lanes, splat, fma, add, store)    \
+    target static float name(void)                                   \
+    {                                                                \
+        vector chain[CHAINS], sum = splat(0.0f);                     \
+        const vector factor = splat(0.999999f), term = splat(1e-6f); \
+        for (int i = 0; i < CHAINS; i++)                             \
+            chain[i] = splat((float)i);                              \
+        for (int round = 0; round < ROUNDS; round++)                 \
+            for (int i = 0; i < CHAINS; i++)                         \
+                chain[i] = fma(chain[i], factor, term);              \
+        for (int i = 0; i < CHAINS; i++)                             \
+            sum = add(sum, chain[i]);                                \
+        float out[lanes];                                            \
+        store(out, sum);                                             \
+        return out[0] + out[lanes - 1];                              \
     }
 
 #if defined __x86_64__

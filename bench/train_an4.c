@@ -89,11 +89,12 @@ static trl_model *train(an4 *a, int64_t gaussians, int iterations, const char *f
 
 /* ---- One pass ---- */
 
+/* Without `previous`: a beam. Audits only where time counts: an audited utterance keeps the full search's path. */
 static train_cost pass(an4 *a, const trl_model *model, trl__alignment_store *previous, const char *label, int margin,
-                       trl__alignment_store **aligned, trl__stats **stats)
+                       double audit, trl__alignment_store **aligned, trl__stats **stats)
 {
-    train_set set = {.data = *a->data, .previous = previous, .hours = 2546.0 / 3600};
-    train_how how = {label, "cpu", 1, margin, previous ? trl_train_defaults().audit : 0, previous == NULL, TRL_EM_VITERBI, 1};
+    train_set set = {.data = *a->data, .previous = previous};
+    train_how how = {label, "cpu", 1, margin, audit, previous == NULL, TRL_EM_VITERBI, 1};
     return train_iterate(a->b, &set, a->lexicon, model, &how, aligned, stats);
 }
 
@@ -103,7 +104,8 @@ static double agreement(const trl__alignment_store *a, const trl__alignment_stor
     double same = 0, all = 0;
     for (size_t u = 0; u < trl__alignment_store_count(a); u++) {
         const trl__run *x, *y;
-        const trl__stored_alignment *one = trl__alignment_store_get(a, u, &x), *other = trl__alignment_store_get(b, u, &y);
+        const trl__stored_alignment *one = trl__alignment_store_get(a, u, &x),
+                                    *other = trl__alignment_store_get(b, u, &y);
         if (one->runs == 0 || other->runs == 0)
             continue;
         const trl__run *x_end = x + one->runs, *y_end = y + other->runs;
@@ -126,9 +128,9 @@ static double agreement(const trl__alignment_store *a, const trl__alignment_stor
 static void report_agreement(an4 *a, const trl_model *model, trl__alignment_store *previous)
 {
     trl__alignment_store *full, *margin, *narrow;
-    pass(a, model, previous, "an4 full", TRL_MARGIN_FULL, &full, NULL);
-    pass(a, model, previous, "an4 margin", 64, &margin, NULL);
-    train_cost c = pass(a, model, previous, "an4 auto", TRL_MARGIN_AUTO, &narrow, NULL);
+    pass(a, model, previous, "an4 full", TRL_MARGIN_FULL, 0, &full, NULL);
+    pass(a, model, previous, "an4 margin", 64, 0, &margin, NULL);
+    train_cost c = pass(a, model, previous, "an4 auto", TRL_MARGIN_AUTO, 0, &narrow, NULL);
     bench_report(a->b->result, "an4_agreement_auto", 100 * agreement(full, narrow), "%",
                  "of AN4's frames: margin auto finds what the full search finds");
     bench_report(a->b->result, "an4_agreement_64", 100 * agreement(full, margin), "%", "the same with margin 64");
@@ -148,12 +150,13 @@ static void measure_pass(an4 *a, trl_model *model, const char *size, double kald
     trl__alignment_store *previous;
     trl__estimate_result estimated;
     trl__estimate_options options = trl__estimate_defaults();
-    train_cost first = pass(a, model, NULL, "an4 beam", TRL_MARGIN_AUTO, &previous, &stats);
+    train_cost first = pass(a, model, NULL, "an4 beam", TRL_MARGIN_AUTO, 0, &previous, &stats);
     bench_check(trl__estimate(model, stats, &options, &estimated, &err), &err);
     trl__stats_destroy(stats);
     double best = INFINITY;
     for (int i = 0; i < a->b->sizes.runs; i++)
-        best = fmin(best, pass(a, model, previous, "an4 pass", TRL_MARGIN_AUTO, NULL, NULL).cpu);
+        best = fmin(best,
+                    pass(a, model, previous, "an4 pass", TRL_MARGIN_AUTO, trl_train_defaults().audit, NULL, NULL).cpu);
     snprintf(key, sizeof key, "an4_gaussians_%s", size);
     bench_report(a->b->result, key, (double)trl_model_gaussians(model), "", "of the AN4 model");
     snprintf(key, sizeof key, "an4_pass_cpu_s_%s", size);
@@ -161,7 +164,8 @@ static void measure_pass(an4 *a, trl_model *model, const char *size, double kald
     snprintf(key, sizeof key, "an4_first_pass_cpu_s_%s", size);
     bench_report(a->b->result, key, first.cpu, "s", "the same without alignments to start from: a beam");
     snprintf(key, sizeof key, "an4_vs_kaldi_%s", size);
-    bench_report(a->b->result, key, kaldi / best, "x", "Kaldi's CPU time (another run, same kind of machine) over ours");
+    bench_report(a->b->result, key, kaldi / best, "x",
+                 "Kaldi's CPU time (another run, same kind of machine) over ours");
     if (compare)
         report_agreement(a, model, previous);
     trl__alignment_store_close(previous);
@@ -221,7 +225,8 @@ static void measure_align(an4 *a, const trl_model *model)
     for (int i = 0; i < a->b->sizes.runs + 1; i++)
         best = fmin(best, align_cpu(a, model, corpus, &summary));
     double ours = best / summary.seconds, peer = peer_rtf(a, corpus);
-    bench_report(a->b->result, "align_rtf", ours, "", "CPU seconds per second of sound, from files to alignments with confidences");
+    bench_report(a->b->result, "align_rtf", ours, "",
+                 "CPU seconds per second of sound, from files to alignments with confidences");
     if (isnan(peer)) {
         bench_absent(a->b->result, "pocketsphinx_rtf", "pocketsphinx can't be run; `scripts/setup test` installs it");
         bench_absent(a->b->result, "vs_pocketsphinx", "");
@@ -236,9 +241,9 @@ static void measure_align(an4 *a, const trl_model *model)
 
 static void leave_out(train_bench *b)
 {
-    static const char *const keys[] = {"an4_mono_wall_s",     "an4_pass_cpu_s_1000", "an4_pass_cpu_s_9000",
-                                       "an4_agreement_auto",  "an4_agreement_64",    "align_rtf",
-                                       "pocketsphinx_rtf",    "vs_pocketsphinx"};
+    static const char *const keys[] = {"an4_mono_wall_s",    "an4_pass_cpu_s_1000", "an4_pass_cpu_s_9000",
+                                       "an4_agreement_auto", "an4_agreement_64",    "align_rtf",
+                                       "pocketsphinx_rtf",   "vs_pocketsphinx"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         bench_absent(b->result, keys[i], "../shared/data/an4 is not there");
 }
@@ -259,7 +264,8 @@ void train_measure_an4(train_bench *b)
     bench_report(b->result, "an4_mono_passes", a.passes, "", "of that training, the flat start's included");
     trl_train_options o = trl_train_defaults();
     o.features = a.features;
-    bench_check(trl__training_data_create(a.corpus, a.lexicon, NULL, &o, NULL, 0, NULL, a.findings, &a.data, &err), &err);
+    bench_check(trl__training_data_create(a.corpus, a.lexicon, NULL, &o, NULL, 0, NULL, a.findings, &a.data, &err),
+                &err);
     measure_pass(&a, small, "1000", 3.04, 1);
     measure_align(&a, small);
     trl_model *large = train(&a, 9000, 1, a.features, &other);

@@ -7,11 +7,11 @@
 
 /* How large things are: in full, with --quick, with --tiny. */
 typedef struct train_sizes {
-    double hours;        /* of sound that is generated */
-    int tied_states;     /* of the generated model */
-    int copies;          /* how often it is repeated, so that what is done once per iteration weighs as in a large corpus */
-    int runs;            /* alternating ones, the best counts */
-    int scalar_runs;     /* of the slow baseline */
+    double hours;    /* of sound that is generated */
+    int tied_states; /* of the generated model */
+    int copies;      /* how often it is repeated, so that what is done once per iteration weighs as in a large corpus */
+    int runs;        /* alternating ones, the best counts */
+    int scalar_runs; /* of the slow baseline */
     int figure_per_step; /* utterances per length in Fig. 10 */
     int peer_frames;     /* for hmmlearn */
     double memory_hours; /* the smallest of three corpora */

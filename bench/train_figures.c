@@ -36,15 +36,16 @@ static void measure_table4(train_bench *b)
         double hours = wall / 3600 * 1000 / many.hours;
         total += 4 * hours;
         printf("  %4d components  %8.3f h   [000] %.3f h\n", components, hours, paper_table4[i]);
-        json_array_append_new(list, json_pack("{s:i, s:f, s:f}", "components", components, "hours", hours, "paper",
-                                              paper_table4[i]));
+        json_array_append_new(
+            list, json_pack("{s:i, s:f, s:f}", "components", components, "hours", hours, "paper", paper_table4[i]));
         train_set_free(&many);
         trl_model_destroy(model);
     }
     trl__alignment_store_close(last);
     b->w.all.previous = first;
     json_object_set_new(b->result, "table4", list);
-    bench_report(b->result, "table4_total_hours", total, "h", "four iterations of each; [000] 6.48 h without splitting");
+    bench_report(b->result, "table4_total_hours", total, "h",
+                 "four iterations of each; [000] 6.48 h without splitting");
 }
 
 /* ---- Fig. 7: linear in hours ---- */
@@ -191,8 +192,8 @@ static void draw(const char *path, double points[LENGTHS][MARGINS + 1], int coun
     if (!gnuplot)
         return;
     const char *dot = strrchr(path, '.');
-    fprintf(gnuplot, "set terminal %s size 900,600\nset output '%s'\n", dot && strcmp(dot, ".svg") == 0 ? "svg" : "pngcairo",
-            path);
+    fprintf(gnuplot, "set terminal %s size 900,600\nset output '%s'\n",
+            dot && strcmp(dot, ".svg") == 0 ? "svg" : "pngcairo", path);
     fputs("set logscale xy\nset key left top\nset grid\nset xlabel 'length of the utterance (s)'\n"
           "set ylabel 'step 1 (ms)'\nset title 'Observation probabilities, by margin'\nplot ",
           gnuplot);
@@ -267,7 +268,8 @@ void train_measure_pruning(train_bench *b)
     searcher s = open_searcher(&b->w);
     measure_gain(b, &s, "pruning_gain_over_10s", 10, TRL_MARGIN_AUTO,
                  "step 1 in full over auto, utterances over 10 s; [000] more than 10");
-    measure_gain(b, &s, "pruning_gain_over_13s_margin64", 13, 64, "step 1 in full over margin 64, utterances over 13 s");
+    measure_gain(b, &s, "pruning_gain_over_13s_margin64", 13, 64,
+                 "step 1 in full over margin 64, utterances over 13 s");
     measure_figure10(b, &s);
     close_searcher(&s);
 }

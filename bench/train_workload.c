@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #define WORDS 10000
-#define PHONES 40          /* that units sound like */
-#define SILENCE_STATES 4   /* and noise's */
-#define STATES 3           /* of a unit */
-#define STAY 0.72          /* 10.7 frames per unit; with the silence 30 units take 3.6 s */
-#define END_SILENCE 0.5    /* share of utterances that begin (end) with silence */
+#define PHONES 40           /* that units sound like */
+#define SILENCE_STATES 4    /* and noise's */
+#define STATES 3            /* of a unit */
+#define STAY 0.72           /* 10.7 frames per unit; with the silence 30 units take 3.6 s */
+#define END_SILENCE 0.5     /* share of utterances that begin (end) with silence */
 #define MIDDLE_SILENCE 0.15 /* share of gaps between words */
 #define ZIPF_SHIFT 2.7
 
@@ -94,8 +94,7 @@ typedef struct mixtures {
 static mixtures new_mixtures(int states, int components)
 {
     size_t gaussians = (size_t)states * (size_t)components;
-    mixtures m = {trl__alloc_aligned((size_t)states + 1, sizeof(int32_t)),
-                  trl__alloc_aligned(gaussians, sizeof(float)),
+    mixtures m = {trl__alloc_aligned((size_t)states + 1, sizeof(int32_t)), trl__alloc_aligned(gaussians, sizeof(float)),
                   trl__alloc_aligned(gaussians * WORKLOAD_DIM, sizeof(float)),
                   trl__alloc_aligned(gaussians * WORKLOAD_DIM, sizeof(float))};
     if (!m.first || !m.log_weight || !m.mean || !m.variance)

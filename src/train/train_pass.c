@@ -137,8 +137,9 @@ static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o
     if (p->kind == TRL__PASS_BAND)
         wide.margin = TRL_MARGIN_FULL;
     const trl__run *runs = NULL;
-    const trl__stored_alignment *last = trl__alignment_store_get(p->previous, utterance, &runs);
-    if (p->kind == TRL__PASS_FIRST || last->status != TRL__ALIGNED)
+    const trl__stored_alignment *last =
+        p->kind == TRL__PASS_FIRST ? NULL : trl__alignment_store_get(p->previous, utterance, &runs);
+    if (!last || last->status != TRL__ALIGNED)
         return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
     if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
         return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);
