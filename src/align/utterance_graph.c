@@ -33,7 +33,8 @@ typedef struct shape {
 
 struct trl__unit_map {
     const trl_model *model;
-    int32_t *phone_unit;    /* phone * POSITIONS + position */
+    int32_t *phone_unit;    /* phone * POSITIONS + position; -1: not in the model */
+    int lacks_phones;       /* some of them are not */
     int32_t silence, noise; /* units; -1: none */
     shape *shapes;          /* by topology */
 };
@@ -135,6 +136,12 @@ static int32_t find_unit(const trl_model *model, const char *phone, int position
     return (int32_t)trl__strings_find(&model->units, phone, strlen(phone));
 }
 
+static int position_of(size_t phone, size_t length)
+{
+    return length == 1 ? 3 : phone == 0 ? 0 : phone + 1 == length ? 2 : 1;
+}
+
+/* A phone that the model lacks matters only where a transcript has a word with it. */
 static int map_phones(trl__unit_map *map, const trl_lexicon *lexicon, trl_error *err)
 {
     size_t phones = trl_lexicon_phones(lexicon);
@@ -143,15 +150,24 @@ static int map_phones(trl__unit_map *map, const trl_lexicon *lexicon, trl_error 
         return trl__fail_memory(err);
     for (size_t p = 0; p < phones; p++)
         for (int position = 0; position < POSITIONS; position++) {
-            const char *phone = trl_lexicon_phone(lexicon, p);
-            int32_t unit = find_unit(map->model, phone, position);
-            if (unit < 0)
-                return trl__fail(err, TRL_EINVAL,
-                                 "the lexicon's phone %s is not in the model; use the lexicon that the model was "
-                                 "trained with, or train a model with this one",
-                                 phone);
+            int32_t unit = find_unit(map->model, trl_lexicon_phone(lexicon, p), position);
+            map->lacks_phones |= unit < 0;
             map->phone_unit[p * POSITIONS + (size_t)position] = unit;
         }
+    return 0;
+}
+
+static int check_phones(const trl__unit_map *map, const trl_lexicon *lexicon, size_t word, trl_error *err)
+{
+    for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, word); v++) {
+        trl_pronunciation p = trl_lexicon_pronunciation(lexicon, word, v);
+        for (size_t i = 0; i < p.length; i++)
+            if (map->phone_unit[p.phones[i] * POSITIONS + position_of(i, p.length)] < 0)
+                return trl__fail(err, TRL_EINVAL,
+                                 "the word %s has the phone %s, which is not in the model; use the lexicon that the "
+                                 "model was trained with, or train a model with this one",
+                                 trl_lexicon_word(lexicon, word), trl_lexicon_phone(lexicon, (size_t)p.phones[i]));
+    }
     return 0;
 }
 
@@ -405,11 +421,6 @@ static int add_silence(trl__graph *g, const trl__unit_map *map, float probabilit
     return 0;
 }
 
-static int position_of(size_t phone, size_t length)
-{
-    return length == 1 ? 3 : phone == 0 ? 0 : phone + 1 == length ? 2 : 1;
-}
-
 static int add_noise_word(trl__graph *g, const trl__unit_map *map)
 {
     g->chain.count = 0;
@@ -481,6 +492,9 @@ static int check_words(const trl__unit_map *map, const trl_lexicon *lexicon, con
             return trl__fail(err, TRL_EINVAL, "the model has no noise unit that could stand for an unknown word");
         if (words[i] != TRL__WORD_NOISE && (words[i] < 0 || (size_t)words[i] >= trl_lexicon_words(lexicon)))
             return trl__fail(err, TRL_EINVAL, "word %d is not in the lexicon", (int)words[i]);
+        int code = map->lacks_phones && words[i] >= 0 ? check_phones(map, lexicon, (size_t)words[i], err) : 0;
+        if (code < 0)
+            return code;
     }
     if (count == 0 && map->silence < 0)
         return trl__fail(err, TRL_EINVAL, "no words, and the model has no silence unit");

@@ -19,7 +19,7 @@
 
 typedef struct trl__unit_map trl__unit_map;
 
-/* TRL_EINVAL names a phone that the model lacks. The model must outlive the map; its transition probabilities are read anew
+/* A phone that the model lacks is an error where a word with it is used. The model must outlive the map; its transition probabilities are read anew
  * for every graph, so training may change them in place. */
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err);
 void trl__unit_map_destroy(trl__unit_map *map);

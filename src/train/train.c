@@ -16,7 +16,6 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
-#define AUTO_MARGIN 10  /* frames */
 #define UNSETTLED 0.001 /* share of the audited frames that differ: above it the next iteration searches widely */
 
 /* ---- Options ---- */
@@ -116,14 +115,6 @@ static void plan(training *t)
     t->iterations = 1 + t->rounds * t->options->iterations;
 }
 
-static trl__search_options search_options(const training *t)
-{
-    return (trl__search_options){.margin = t->options->margin,
-                                 .auto_margin = AUTO_MARGIN,
-                                 .beam = t->options->beam,
-                                 .combine = t->options->best_component ? TRL__MAX : TRL__LOG_ADD};
-}
-
 /* Early alignments move far: a word that the flat start put into a pause comes out of it in one leap. So a band is used only
  * once the audits have shown that it finds what the wide search finds. */
 static trl__pass_kind pass_kind(const training *t, int iteration)
@@ -166,7 +157,7 @@ static int expect(training *t, int iteration, trl__stats *stats, trl__pass_resul
                       .kind = pass_kind(t, iteration),
                       .iteration = iteration,
                       .options = t->options,
-                      .search = search_options(t),
+                      .search = trl__pass_search(t->options),
                       .pool = t->pool};
     char *path = trl__checkpoint_alignments(t->checkpoint, iteration);
     trl__alignment_writer *writer = NULL;

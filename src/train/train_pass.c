@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define AUTO_MARGIN 10 /* frames: where auto starts */
+
 #define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
 
 /* ---- What a thread and a block need ---- */
@@ -63,6 +65,14 @@ const char *trl__status_text(int32_t status)
                                         [TRL__TOO_SHORT] = "the sound is shorter than its words can be said",
                                         [TRL__NO_PATH] = "no path through the words has a probability"};
     return texts[status];
+}
+
+trl__search_options trl__pass_search(const trl_train_options *options)
+{
+    return (trl__search_options){.margin = options->margin,
+                                 .auto_margin = AUTO_MARGIN,
+                                 .beam = options->beam,
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
 }
 
 /* ---- An utterance ---- */
@@ -127,8 +137,9 @@ static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o
     if (p->kind == TRL__PASS_BAND)
         wide.margin = TRL_MARGIN_FULL;
     const trl__run *runs = NULL;
-    const trl__stored_alignment *last = trl__alignment_store_get(p->previous, utterance, &runs);
-    if (p->kind == TRL__PASS_FIRST || last->status != TRL__ALIGNED)
+    const trl__stored_alignment *last =
+        p->kind == TRL__PASS_FIRST ? NULL : trl__alignment_store_get(p->previous, utterance, &runs);
+    if (!last || last->status != TRL__ALIGNED)
         return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
     if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
         return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);

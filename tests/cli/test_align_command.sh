@@ -123,8 +123,8 @@ mistake 3 "no/such" tones.trm sounds lexicon.txt -o no/such/folder
 mistake 3 "lexicon.txt" lexicon.txt sounds lexicon.txt -o out_dir # no model
 head -c 3000 tones.trm >cut.trm
 mistake 3 "cut.trm" cut.trm sounds lexicon.txt -o out_dir
-printf 'AASS S T AA\n' >foreign.txt
-mistake 3 "phone S is not in the model" tones.trm sounds foreign.txt -o out_dir # phones that the model lacks
+sed 's/^AASS .*/AASS S T AA/' lexicon.txt >foreign.txt
+mistake 3 "the phone S, which is not in the model" tones.trm sounds foreign.txt -o out_dir # phones that the model lacks
 echo old >file
 mistake 3 "file" tones.trm sounds lexicon.txt -o file
 [ "$(<file)" = old ] || wrong "a file was taken for the folder"

@@ -430,6 +430,7 @@ static void test_models_that_do_not_fit(void **state)
     model->frontend = frontend;
     trl_lexicon *kept = lexicon;
     lexicon = lexicon_of("AB A QQ\n");
+    o.unknown_words = TRL_UNKNOWN_NOISE;
     assert_int_equal(align(&o, &d, NULL), TRL_EINVAL);
     assert_non_null(strstr(err.text, "QQ"));
     trl_lexicon_destroy(lexicon);

@@ -1,7 +1,7 @@
 /* Scores of Gaussian mixtures, one frame per SIMD lane.
  *
  * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c
- * and larger(a, b). Types and the other operations are GCC's vector extension, which clang has too.
+ * and larger(a, b), and may define WHOLE_TILE, which stands for score_groups of three registers by dot products. Types and the other operations are GCC's vector extension, which clang has too.
  *
  * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3 registers of
  * frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12 fused multiply-adds, enough to hide
@@ -82,11 +82,16 @@ INLINE void multiply_step(const float *p, size_t size, const float *o, const int
     }
 }
 
-INLINE void dot_products(const float *p, size_t size, const float *o, int32_t rows, const int vectors, const int groups,
-                         lanes sum[][VECTORS])
+/* Fetches at `next` what it reads at p, evenly: bursts would fill the queue that p itself has to pass. */
+INLINE void dot_products(const float *p, const float *next, size_t size, const float *o, int32_t rows,
+                         const int vectors, const int groups, lanes sum[][VECTORS])
 {
     const int step = TRL__GROUP, stride = TRL__STRIDE;
-    for (; rows >= UNROLLED; rows -= UNROLLED, p += UNROLLED * step, o += UNROLLED * stride) {
+    for (; rows >= UNROLLED; rows -= UNROLLED, p += UNROLLED * step, next += UNROLLED * step, o += UNROLLED * stride) {
+        for (int g = 0; g < groups; g++) {
+            __builtin_prefetch(next + (size_t)g * size);
+            __builtin_prefetch(next + (size_t)g * size + 16);
+        }
         multiply_step(p, size, o, vectors, groups, sum);
         multiply_step(p + step, size, o + stride, vectors, groups, sum);
         multiply_step(p + 2 * step, size, o + 2 * stride, vectors, groups, sum);
@@ -113,56 +118,76 @@ INLINE void squared_differences(const float *p, size_t size, const float *o, int
 
 /* Where a tile's work lies. */
 typedef struct tile {
-    const float *p; /* parameters of the tied state */
-    const float *o; /* its first frame in a block */
-    const float
-        *next;   /* parameters of the tied state that follows, to be fetched meanwhile; NULL: they are under way */
-    size_t size; /* floats of a group */
+    const float *p;    /* parameters of the tied state */
+    const float *next; /* those of the tied state that comes after, to be fetched meanwhile; p: nothing to fetch */
+    const float *o;    /* its first frame in a block */
+    size_t size;       /* floats of a group */
     int32_t dim, groups;
     int differences;
     float *scores; /* by component, TRL__TILE floats each; base 2 */
 } tile;
 
-INLINE void fetch(const float *from, size_t size)
-{
-    for (size_t i = 0; i < size; i += 16)
-        __builtin_prefetch(from + i, 0, 2);
-}
-
-/* Scores of one or two groups; the largest of each frame so far is kept in `largest`. */
-INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int groups, lanes *largest)
+/* Scores of one or two groups of components. */
+INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int groups)
 {
     const float *p = w->p + (size_t)g * w->size;
     float *scores = w->scores + (size_t)g * TRL__GROUP * TRL__TILE;
+#ifdef WHOLE_TILE
+    if (vectors == 3 && !w->differences) {
+        WHOLE_TILE(p, w->next + (size_t)g * w->size, w->o, 2 * w->dim, scores);
+        return;
+    }
+#endif
     lanes sum[2 * TRL__GROUP][VECTORS];
-    if (w->next)
-        fetch(w->next + (size_t)g * w->size, w->size * (size_t)groups);
     for (int c = 0; c < groups * TRL__GROUP; c++)
         for (int v = 0; v < vectors; v++)
             sum[c][v] = splat(p[(size_t)(c / TRL__GROUP) * w->size + (size_t)(c % TRL__GROUP)]);
     if (w->differences)
         squared_differences(p + TRL__GROUP, w->size, w->o + 2 * w->dim * TRL__STRIDE, w->dim, vectors, groups, sum);
     else
-        dot_products(p + TRL__GROUP, w->size, w->o, 2 * w->dim, vectors, groups, sum);
+        dot_products(p + TRL__GROUP, w->next + (size_t)g * w->size, w->size, w->o, 2 * w->dim, vectors, groups, sum);
     for (int c = 0; c < groups * TRL__GROUP; c++)
-        for (int v = 0; v < vectors; v++) {
-            largest[v] = larger(largest[v], sum[c][v]);
+        for (int v = 0; v < vectors; v++)
             store(scores + c * TRL__TILE + v * LANES, sum[c][v]);
-        }
 }
 
-/* Scores of all components of a tile; returns the largest of each frame. One register of frames takes two groups at once:
- * four sums would wait for each other. */
-INLINE void score_components(const tile *w, const int vectors, lanes *largest)
+/* One register of frames takes two groups at once: four sums would wait for each other. Functions of their own, so that
+ * nothing else is in the registers. */
+static __attribute__((noinline)) void score_components_1(const tile *w)
 {
     int32_t g = 0;
-    for (int v = 0; v < vectors; v++)
-        largest[v] = splat(TRL__NEVER);
+    for (; g + 2 <= w->groups; g += 2)
+        score_groups(w, g, 1, 2);
+    if (g < w->groups)
+        score_groups(w, g, 1, 1);
+}
+
+static __attribute__((noinline)) void score_components_2(const tile *w)
+{
+    for (int32_t g = 0; g < w->groups; g++)
+        score_groups(w, g, 2, 1);
+}
+
+static __attribute__((noinline)) void score_components_3(const tile *w)
+{
+    for (int32_t g = 0; g < w->groups; g++)
+        score_groups(w, g, 3, 1);
+}
+
+/* Scores of all components of a tile, and the largest of each frame. */
+INLINE void score_components(const tile *w, const int vectors, lanes *largest)
+{
     if (vectors == 1)
-        for (; g + 2 <= w->groups; g += 2)
-            score_groups(w, g, vectors, 2, largest);
-    for (; g < w->groups; g++)
-        score_groups(w, g, vectors, 1, largest);
+        score_components_1(w);
+    else if (vectors == 2)
+        score_components_2(w);
+    else
+        score_components_3(w);
+    for (int v = 0; v < vectors; v++)
+        largest[v] = load(w->scores + v * LANES);
+    for (int32_t c = 1; c < w->groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++)
+            largest[v] = larger(largest[v], load(w->scores + (size_t)c * TRL__TILE + v * LANES));
 }
 
 INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, float *out)
@@ -187,6 +212,7 @@ INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, f
 static tile tile_of(const trl__mixtures *m, int32_t tied, float *scratch)
 {
     return (tile){.p = m->packed + m->at[tied],
+                  .next = m->packed + m->at[tied],
                   .size = trl__group_size(m),
                   .dim = m->dim,
                   .groups = (trl__components(m, tied) + TRL__GROUP - 1) / TRL__GROUP,
@@ -194,19 +220,30 @@ static tile tile_of(const trl__mixtures *m, int32_t tied, float *scratch)
                   .scores = scratch};
 }
 
+/* Tiles begin at frames whose place is a multiple of LANES where that costs no register more, or one among many: loads
+ * that cross a cache line make a tile about 1/14 slower. */
 static void score(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
                   trl__combine combine, int32_t next, float *scratch, float *out)
 {
+    float result[VECTORS * LANES];
     tile w = tile_of(m, tied, scratch);
-    w.next = trl__components(m, next) <= w.groups * TRL__GROUP ? m->packed + m->at[next] : NULL;
-    for (int32_t t = first; t < end; t += VECTORS * LANES, out += VECTORS * LANES, w.next = NULL) {
+    int32_t before = (first - placed->begin) % LANES, vectors = (end - first + LANES - 1) / LANES;
+    if ((before + end - first + LANES - 1) / LANES > vectors && vectors < 14)
+        before = 0;
+    w.next = m->packed + m->at[next];
+    for (int32_t t = first - before, behind; t < end; t = behind) {
+        vectors = (end - t + LANES - 1) / LANES;
         w.o = trl__placed_lanes(m, placed, t);
-        if (end - t > 2 * LANES)
-            score_tile(&w, 3, combine, out);
-        else if (end - t > LANES)
-            score_tile(&w, 2, combine, out);
+        if (vectors >= 3)
+            score_tile(&w, 3, combine, result);
+        else if (vectors == 2)
+            score_tile(&w, 2, combine, result);
         else
-            score_tile(&w, 1, combine, out);
+            score_tile(&w, 1, combine, result);
+        behind = t + (vectors < VECTORS ? vectors : VECTORS) * LANES;
+        int32_t from = t < first ? first : t, to = behind < end ? behind : end;
+        memcpy(out + (from - first), result + (from - t), (size_t)(to - from) * sizeof *out);
+        w.next = w.p;
     }
 }
 

@@ -122,7 +122,7 @@ static int pack_all(trl__mixtures *m, const trl_model *model, trl_error *err)
         m->at[s] = total;
         total += (groups * trl__group_size(m) + 15) / 16 * 16; /* whole cache lines */
     }
-    m->packed = trl__alloc_aligned(total + 16, sizeof *m->packed);
+    m->packed = trl__alloc_large(total + 16, sizeof *m->packed);
     if (!m->packed)
         return trl__fail_memory(err);
     for (int32_t s = 0; s < m->tied_states; s++) {
