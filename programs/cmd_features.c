@@ -1,6 +1,7 @@
 /* trellis features: from a corpus to feature files and pictures. */
 #include "cli.h"
 #include "corpus_input.h"
+#include "frontend_input.h"
 #include "plot.h"
 
 #include <string.h>
@@ -13,46 +14,10 @@ extern const cli_command cmd_features;
 
 struct values {
     cli_common common;
-    const char *output, *preset, *config, *transform, *channel, *format, *plot, *utterance;
-    cli_list set;
+    frontend_input frontend;
+    const char *output, *channel, *format, *plot, *utterance;
     int skip_bad, describe;
 };
-
-/* ---- The front end ---- */
-
-static int apply_settings(const cli_list *settings, trl_frontend_options *o, trl_error *err)
-{
-    for (size_t i = 0; i < settings->count; i++) {
-        char key[64];
-        const char *equals = strchr(settings->items[i], '=');
-        if (!equals || (size_t)(equals - settings->items[i]) >= sizeof key)
-            return cli_usage_error(&cmd_features, "--set takes KEY=VALUE, not '%s'", settings->items[i]);
-        snprintf(key, sizeof key, "%.*s", (int)(equals - settings->items[i]), settings->items[i]);
-        if (trl_frontend_set(o, key, equals + 1, err) < 0)
-            return cli_usage_error(&cmd_features, "%s", err->text);
-    }
-    return 0;
-}
-
-/* Preset, then the file, then single settings: the later wins. */
-static int make_frontend(const struct values *v, trl_frontend **frontend)
-{
-    trl_error err;
-    trl_frontend_options o;
-    if (trl_frontend_preset(&o, v->preset ? v->preset : "mfcc", &err) < 0)
-        return cli_usage_error(&cmd_features, "%s", err.text);
-    int code = v->config && trl_frontend_read(&o, v->config, &err) < 0 ? cli_failure(&err) : 0;
-    if (code == 0)
-        code = apply_settings(&v->set, &o, &err);
-    if (code == 0 && v->transform) {
-        trl_matrix_free(&o.transform);
-        code = trl_feature_read_matrix(v->transform, &o.transform, &err) < 0 ? cli_failure(&err) : 0;
-    }
-    if (code == 0 && trl_frontend_create(&o, frontend, &err) < 0)
-        code = cli_usage_error(&cmd_features, "%s", err.text);
-    trl_matrix_free(&o.transform);
-    return code;
-}
 
 /* HTK's code for what the frames are, with qualifiers; USER (9) for what HTK has no name for. */
 static int htk_kind(const trl_frontend_options *o)
@@ -132,21 +97,6 @@ static void say_summary(const job *j, const trl_extract_summary *s)
                 s->lowest_rate / 2, s->lowest_rate);
 }
 
-/* Also what never became an utterance, like a line without a sound file. Returns the exit code. */
-static int say_skipped(const job *j, const trl_extract_summary *s)
-{
-    size_t fatal = 0;
-    const trl_finding *f;
-    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++)
-        fatal += (size_t)trl_finding_is_fatal(f->kind);
-    if (s->skipped == 0 && fatal == 0)
-        return EXIT_CLEAN;
-    fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", s->skipped, s->skipped == 1 ? "" : "s",
-            fatal, fatal == 1 ? "y" : "ies");
-    corpus_input_report(j->findings, (size_t)-1);
-    return EXIT_FINDINGS;
-}
-
 static int extract(job *j)
 {
     trl_error err;
@@ -166,7 +116,7 @@ static int extract(job *j)
     if (failed)
         return cli_failure(&err);
     say_summary(j, &summary);
-    return say_skipped(j, &summary);
+    return corpus_input_skipped(j->findings, summary.skipped);
 }
 
 /* ---- The picture ---- */
@@ -233,7 +183,7 @@ static int prepare(job *j, const char *path)
 static int run(void *values, int count, char **arguments)
 {
     job j = {.values = values};
-    int code = make_frontend(j.values, &j.frontend);
+    int code = frontend_input_create(&cmd_features, &j.values->frontend, NULL, &j.frontend);
     if (code == 0 && j.values->describe) {
         fputs(trl_frontend_description(j.frontend), stdout);
     } else if (code == 0 && (count == 0 || (!j.values->output && !j.values->plot))) {
@@ -273,13 +223,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "PLACE",
      "where the features go: x.trf (packed, the form training reads), x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, "
      "htk:DIR, npy:DIR"},
-    {"preset", 'p', CLI_TEXT, offsetof(struct values, preset), "NAME",
-     "mfcc (default), fbank, plp (Kaldi's conventions), htk, plp8k"},
-    {"config", 'c', CLI_TEXT, offsetof(struct values, config), "FILE",
-     "lines KEY = VALUE over the preset; what --describe prints"},
-    {"set", 's', CLI_LIST, offsetof(struct values, set), "KEY=VALUE", "one key over preset and file; may be repeated"},
-    {"transform", 0, CLI_TEXT, offsetof(struct values, transform), "FILE",
-     "a matrix in Kaldi's form, applied to the spliced frames; one column more than they have values: an offset"},
+    FRONTEND_INPUT_OPTIONS(struct values, frontend),
     {"describe", 0, CLI_FLAG, offsetof(struct values, describe), NULL,
      "print the front end's whole description and stop"},
     {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",

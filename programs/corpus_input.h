@@ -31,4 +31,8 @@ void corpus_print_finding(FILE *out, const trl_finding *finding);
  * there are. */
 size_t corpus_input_report(const trl_findings *findings, size_t most);
 
+/* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an utterance, like a
+ * line without a sound file. Returns EXIT_CLEAN or EXIT_FINDINGS. */
+int corpus_input_skipped(const trl_findings *findings, size_t skipped);
+
 #endif

@@ -48,6 +48,10 @@ TRL_API size_t trl_feature_reader_count(const trl_feature_reader *reader);
 TRL_API int trl_feature_reader_get(trl_feature_reader *reader, size_t index, const char **id, trl_matrix *frames,
                                    trl_error *err);
 
+/* Packed only, a hint: the utterances first … end - 1 will be wanted soon, the system may fetch them from the disk
+ * meanwhile. */
+TRL_API void trl_feature_reader_ahead(const trl_feature_reader *reader, size_t first, size_t end);
+
 /* Packed only: the description stored with the features (see frontend.h) and the provenance; NULL for other formats. */
 TRL_API const char *trl_feature_reader_frontend(const trl_feature_reader *reader);
 TRL_API const char *trl_feature_reader_provenance(const trl_feature_reader *reader);

@@ -44,7 +44,8 @@ TRL_BEGIN_DECLS
       "correct the lexicon if this is no phone: probabilities stand in every line or in none, and each pronunciation " \
       "has a line of its own")                                                                                         \
     X(TRL_FINDING_ALIGNMENT, "alignment", 0, "use the transcripts that the alignment was made from if you have them")  \
-    X(TRL_FINDING_ENCODING, "encoding", 1, "save the file as UTF-8")
+    X(TRL_FINDING_ENCODING, "encoding", 1, "save the file as UTF-8")                                                   \
+    X(TRL_FINDING_UNALIGNED, "unaligned", 1, "check that this transcript belongs to this sound")
 
 typedef enum trl_finding_kind {
 #define TRL_FINDING_ENUM(constant, name, fatal, advice) constant,

@@ -47,7 +47,7 @@ typedef struct trl_train_options {
     int iterations;          /* per round; default 4 */
     int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
     double audit;            /* share of utterances searched in full in each iteration; default 0.01 */
-    double beam;             /* of first alignments; default 200 */
+    double beam;             /* of first alignments; default 400 */
     int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
     double variance_floor, least_count;
     uint64_t seed;
@@ -57,7 +57,9 @@ typedef struct trl_train_options {
     int resume;           /* go on from the checkpoint in `folder` */
     const char *features; /* packed features instead of the sound; NULL: from the sound */
     const char *device;   /* "cpu" … */
-    const char *provenance;                                     /* goes into the model */
+    const char *provenance;   /* goes into the model */
+    const char *lexicon_name; /* for the model's reference to it; NULL: none */
+    const char *journal; /* a file for the story of the training with times, a JSON object per iteration; NULL: none */
     void (*report)(void *user, const trl_iteration *iteration); /* after each iteration; NULL: none */
     void *user;
     trl_progress *progress;
@@ -71,6 +73,9 @@ TRL_API int trl_train_options_check(const trl_train_options *options, trl_error 
 TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                       const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out,
                       trl_error *err);
+
+/* Removes what a training left in `folder` for --resume; the folder too when nothing else is in it. */
+TRL_API void trl_train_clean(const char *folder);
 
 TRL_END_DECLS
 

@@ -9,9 +9,10 @@
  *   full     every node at every frame;
  *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node the
  *            previous path did not visit takes the range of its slot: the frames of the word, or the boundary where a silence was left out.
- *   auto     the same with a small margin; afterwards the path must keep TRL__GUARD frames from the edge of the band of every node
- *            it visits (edges of the utterance don't count), else the margin is doubled for this utterance and the
- *            search done again.
+ *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next to a long
+ *            state, which may have swallowed what belongs to others, the band is long too. Afterwards the path must keep
+ *            TRL__GUARD frames from the edge of the band of every node it visits (edges of the utterance don't count),
+ *            else margin and neighbours are doubled for this utterance and the search is done again.
  *   beam     for a first alignment: tiles of frames one after the other; after each only the nodes within `beam` of the
  *            best stay, and those they can reach within the next tile. No path at the end: done again with a wider
  *            beam, then in full. Memory: back-pointers of the nodes that were alive, so an hour of sound works.
@@ -22,7 +23,10 @@
 #include "align/utterance_graph.h"
 #include "backend/backend.h"
 
-#define TRL__GUARD 2 /* frames */
+#include <trellis/align.h>
+
+#define TRL__GUARD 2      /* frames */
+#define TRL__NEIGHBOURS 4 /* runs of the previous path */
 
 typedef struct trl__aligner trl__aligner;
 
@@ -41,7 +45,8 @@ typedef struct trl__search_options {
 typedef enum trl__search_status {
     TRL__ALIGNED,
     TRL__TOO_SHORT, /* fewer frames than the shortest path has states */
-    TRL__NO_PATH    /* every path has probability zero, even in full */
+    TRL__NO_PATH,   /* every path has probability zero, even in full */
+    TRL__TOO_LARGE  /* no path within the widest beam, and the full search would take more than 4 GiB */
 } trl__search_status;
 
 typedef struct trl__search_result {
@@ -83,9 +88,17 @@ const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **pa
 /* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
 int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err);
 
-/* Forward-backward within `margin` of the path in hand (TRL_MARGIN_FULL: everywhere): Baum-Welch's statistics into `local`
- * (may be NULL), and the posterior of each frame's slot and phone along the path (by frame; may be NULL) for confidences. */
-int trl__aligner_posteriors(trl__aligner *aligner, int margin, trl__local_stats *local, float *slot_posterior,
-                            float *phone_posterior, double *log_likelihood, trl_error *err);
+typedef struct trl__posterior_options {
+    int margin;              /* frames around the path in hand; TRL_MARGIN_FULL: everywhere */
+    double acoustic_scale;   /* of the scores; 1 for Baum-Welch */
+    trl__local_stats *local; /* gets Baum-Welch's statistics; NULL: not wanted */
+    float *slot, *phone; /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
+} trl__posterior_options;
+
+/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.
+ * Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow with them:
+ * paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
+int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
+                            trl_error *err);
 
 #endif

@@ -6,7 +6,8 @@
  *
  * The words stand in a row of slots: silence, word, silence, word, … silence. Silence slots may be passed over (the unit's
  * own probability says how likely that is), word slots have one chain of phones per pronunciation. Non-emitting entries
- * and exits are multiplied out into arcs from emitting node to emitting node.
+ * and exits are multiplied out into arcs from emitting node to emitting node; where units may be skipped (HTK's tee
+ * models), ways that differ in no emitting node are one arc with the sum of their probabilities.
  *
  * Indices: slot 2i is the silence before word i, slot 2i + 1 word i (a transcript without words is slot 0 alone, not
  * optional). Nodes and phones are numbered slot by slot, variant by variant, phone by phone, state by state.
@@ -18,7 +19,8 @@
 
 typedef struct trl__unit_map trl__unit_map;
 
-/* TRL_EINVAL names a phone that the model lacks. */
+/* A phone that the model lacks is an error where a word with it is used. The model must outlive the map; its transition probabilities are read anew
+ * for every graph, so training may change them in place. */
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err);
 void trl__unit_map_destroy(trl__unit_map *map);
 
@@ -34,6 +36,17 @@ typedef struct trl__graph_slot {
     int32_t first_node, end_node;
 } trl__graph_slot;
 
+/* A way into the next unit: from an emitting node (or TRL__START) by a transition that leaves it. */
+typedef struct trl__graph_source {
+    int32_t node, transition;
+    float weight;
+} trl__graph_source;
+
+typedef struct trl__graph_sources {
+    trl__graph_source *items;
+    size_t count, capacity;
+} trl__graph_sources;
+
 typedef struct trl__graph {
     int32_t nodes, phones, slots, arcs;
     int32_t *node_tied, *node_phone, *node_state; /* by node */
@@ -45,16 +58,23 @@ typedef struct trl__graph {
     int32_t *arc_transition;
     int32_t back_bits;
     int32_t least_frames; /* of the shortest path */
-    trl__arena arena;     /* what the arrays lie in */
+    int32_t tied_end;     /* one above the highest of node_tied */
+    int32_t most_arcs;    /* into one node */
+    int32_t least_unit;   /* frames of the shortest unit */
+
+    int has_skips; /* a unit of the slot in hand may be skipped */
+    size_t node_capacity, phone_capacity, slot_capacity, arc_capacity;
+    trl__graph_sources before, behind, chain, longer; /* of a slot; of a pronunciation, so far */
 } trl__graph;
 
-/* words: indices into the lexicon, or TRL__WORD_NOISE. */
+/* words: indices into the lexicon, or TRL__WORD_NOISE. TRL_EINVAL: no noise unit; TRL_ELIMIT: too many arcs. */
 int trl__graph_build(trl__graph *graph, const trl__unit_map *map, const trl_lexicon *lexicon, const int32_t *words,
                      size_t count, trl_error *err);
 void trl__graph_free(trl__graph *graph);
 
 /* An alignment by counting, for the flat start: frames shared out evenly over the states of the first pronunciations, with
- * silence at both ends when there are frames enough. path and path_arc as in backend.h, *last_arc the final arc. TRL_ELIMIT: too few frames. */
+ * silence at both ends when there are frames enough. path and path_arc as in backend.h, *last_arc the final arc.
+ * TRL_ELIMIT: too few frames, or more than states without loops can take. */
 int trl__graph_equal_path(const trl__graph *graph, int32_t frames, int32_t *path, int32_t *path_arc, int32_t *last_arc,
                           trl_error *err);
 

@@ -44,45 +44,54 @@ typedef struct trl__row {
 
 typedef struct trl__search {
     /* given */
-    const trl_matrix *frames; /* the whole utterance, row by row, not transposed */
-    int32_t begin, end;       /* the frames of this call (all, or a tile of a beam search) */
+    const trl_matrix
+        *frames; /* the whole utterance, row by row, not transposed. viterbi, backtrack and forward_backward look at
+                               * their number only */
+    int32_t begin, end; /* the frames of this call (all, or a tile of a beam search) */
     trl__combine combine;
 
     int32_t rows;
     const trl__row *row;
-    float *scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own */
+    float *
+        scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too */
+    double gaussians; /* frames x components of all rows; filled by `score` */
 
-    int32_t nodes;                              /* emitting; node `nodes` is the end of the utterance */
-    int32_t node_begin, node_end;               /* the nodes that may be active in this call */
-    const int32_t *node_row;                    /* the row that covers the node's band */
+    int32_t nodes;                /* emitting; node `nodes` is the end of the utterance */
+    int32_t node_begin, node_end; /* the nodes that may be active in this call; others count as never reached */
+    const int32_t *node_tied;     /* the node's tied state */
+    const int32_t *node_row;      /* the row that covers the node's band */
     const int32_t *node_first, *node_end_frame; /* its band, within [begin, end); empty: first >= end */
     const int32_t *arc_first;      /* nodes + 2: incoming arcs of node n are arc_first[n] … arc_first[n + 1] - 1 */
-    const int32_t *arc_from;       /* a node, or TRL__START */
+    const int32_t *arc_from;       /* a node, or TRL__START: such an arc leads to frame 0 only */
     const float *arc_weight;       /* natural logarithm: transition, pronunciation and silence probabilities together */
     const int32_t *arc_transition; /* id of the transition that leaves arc_from; 0 for TRL__START */
     int32_t back_bits;             /* of a back-pointer: 1, 2, 4, 8 or 16, by the largest in-degree */
 
     /* kept by the caller, filled by `viterbi` */
     double *
-        alpha; /* nodes: log score of the best path to each node at frame end - 1. When begin > 0 it is input too. -inf: none */
-    uint8_t *
-        back; /* which incoming arc is best, back_bits each; node n's start at bit back_offset[n] - of frame node_first[n] */
-    const int64_t *back_offset; /* by node, in bits */
-    /* filled by `backtrack`, which starts at `last_node` at frame end - 1 (viterbi sets it, with the final arcs added, when end is the last frame) */
-    int32_t last_node;     /* -1: no path */
-    int32_t last_arc;      /* the final arc; -1 when the utterance goes on */
-    double log_likelihood; /* of the best path, final arc included */
-    int32_t *path;         /* by frame: the node. A whole utterance's */
-    int32_t *path_arc;     /* by frame: the arc that was taken into the node */
+        alpha; /* nodes: log score of the best path to each of [node_begin, node_end) at frame end - 1; -inf: none. When
+                    * begin > 0 it is input too: at frame begin - 1 */
+    uint8_t
+        *back; /* which incoming arc is best (the first of equals), counted from 0: back_bits each, frame after frame */
+    const int64_t *back_offset; /* by node: the bit where frame node_first[n] stands; a multiple of back_bits */
 
-    /* filled by `accumulate`: the joint score with the best component in every frame */
+    /* filled by `viterbi` when end is the last frame, else none. For the tiles before, the caller sets last_node */
+    int32_t last_node;     /* -1: no path */
+    int32_t last_arc;      /* the final arc; -1: none */
+    double log_likelihood; /* of the best path, final arc included; -inf: none */
+    /* filled by `backtrack` for frames [begin, end), from last_node at frame end - 1. It leaves the node of frame begin - 1 in
+     * last_node (TRL__START before frame 0): where the tile before goes on. Without a path it does nothing */
+    int32_t *path;     /* by frame: the node. A whole utterance's */
+    int32_t *path_arc; /* by frame: the arc that was taken into the node */
+
+    /* filled by `accumulate`: the joint score with the best component in every frame, weights of arcs included */
     double joint;
 
-    /* forward-backward: by node, row-like, at node_gamma[n] + (t - node_first[n]): posterior of the node */
-    float *gamma;
-    const int64_t *gamma_offset;
-    double *arc_count; /* by arc: expected number of uses; NULL: not wanted */
-    double total;      /* log-likelihood of all paths */
+    /* filled by `forward_backward`, of whole utterances only */
+    float *gamma;                /* by node, as back: posterior of the node */
+    const int64_t *gamma_offset; /* by node: where frame node_first[n] stands */
+    double *arc_count;           /* by arc, final ones too: expected number of uses; NULL: not wanted */
+    double total;                /* log-likelihood of all paths; -inf: none, then all posteriors are 0 */
 } trl__search;
 
 typedef struct trl__device_info {
@@ -139,7 +148,8 @@ struct trl__parameters {
     trl__device *device;
 };
 
-/* "cpu" (the best level of this machine), "cpu:ref" … TRL_EINVAL names what there is. */
+/* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar", the plain
+ * sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". TRL_EINVAL names what there is. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);
 int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
@@ -154,7 +164,9 @@ int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);
 int trl__stream_wait(trl__stream *stream, trl_error *err);
 
-/* Step 0, the device's half: frames are transposed, centred, squared for the (1, o, o²) form. Stays until the next call. */
+/* Step 0, the device's half: frames [begin, end) are transposed, centred, squared for the (1, o, o²) form. They stay until the next call,
+ * for the search with the same place in the array, its frames or any part of them. TRL_ENUMBER: a value is not finite, or absurdly large; what
+ * comes out of score is finite then. */
 int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                        trl_error *err);
 /* Step 1: scores of every row, [004] 3.2.2: (1, o, o²)·(h, u, v), then log-add or maximum over the components; tied states with tiny
@@ -165,13 +177,14 @@ int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, tr
 int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Step 2b ([000] 3.3). */
 int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
-/* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions (path_arc's, and
- * last_arc's) into the block's statistics; totals too. frames() must have been called for this search. */
+/* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions (path_arc's, and,
+ * at the last frame, last_arc's) into the block's statistics; totals too, with log_likelihood as it stands in the search. */
 int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                            trl__local_stats *local, trl_error *err);
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */
 int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
-/* Baum-Welch's step 3: every component's share of its state's posterior, from gamma. */
+/* Baum-Welch's step 3: every component's share of its state's posterior, from gamma; transitions from arc_count. Shares below 1e-12
+ * may be left out. */
 int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
                                 size_t count, trl__local_stats *local, trl_error *err);
 

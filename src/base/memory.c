@@ -1,9 +1,13 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE ((size_t)2 << 20)
 
 static atomic_long fail_countdown; /* 0: off; 1: every allocation fails; n: n-1 more succeed */
 
@@ -65,6 +69,22 @@ void *trl__alloc_aligned(size_t count, size_t size)
     if (!total || total > PTRDIFF_MAX - TRL_ALIGNMENT || injected_failure())
         return NULL;
     return aligned_alloc(TRL_ALIGNMENT, (total + TRL_ALIGNMENT - 1) / TRL_ALIGNMENT * TRL_ALIGNMENT);
+}
+
+void *trl__alloc_large(size_t count, size_t size)
+{
+    size_t total = total_size(count ? count : 1, size);
+    if (total < LARGE_PAGE)
+        return trl__alloc_aligned(count, size);
+    if (total > PTRDIFF_MAX - LARGE_PAGE || injected_failure())
+        return NULL;
+    total = (total + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    void *block = aligned_alloc(LARGE_PAGE, total);
+#ifdef MADV_HUGEPAGE
+    if (block)
+        madvise(block, total, MADV_HUGEPAGE); /* a wish: whatever it returns, the block is good */
+#endif
+    return block;
 }
 
 int trl__grow(void **array, size_t *capacity, size_t needed, size_t size)

@@ -9,9 +9,9 @@
 #include "base/memory.h"
 #include "base/ordered.h"
 #include "base/temporary_file.h"
+#include "feat/extract_work.h"
 
 #include <trellis/audio.h>
-#include <trellis/extract.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +52,7 @@ typedef struct extraction {
     const trl_frontend *frontend;
     trl_extract_options options;
     trl_findings *skipped;
-    trl_extract_fn use;
-    void *user;
+    trl__extract_work work;
     trl_extract_summary summary;
     size_t *items; /* the usable utterances' indices */
     size_t item_count;
@@ -140,6 +139,21 @@ static int settle(slot *s, int code, const trl_error *why)
     return code == TRL_ENOMEM ? code : 0;
 }
 
+static int is_delivered(const extraction *x, const trl_utterance *u)
+{
+    return !x->options.only || strcmp(x->options.only, u->id) == 0;
+}
+
+/* What is to be done with the frames by whoever made them. */
+static int work_on(const extraction *x, size_t item, size_t slot_index, int worker_index, trl_error *err)
+{
+    const slot *s = &x->slots[slot_index];
+    const trl_utterance *u = utterance_of(x, item);
+    if (!x->work.work || s->code < 0 || !is_delivered(x, u))
+        return 0;
+    return x->work.work(x->work.user, u, &s->frames, s->sound.seconds, slot_index, worker_index, err);
+}
+
 static int produce_frames(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
 {
     extraction *x = user;
@@ -148,7 +162,8 @@ static int produce_frames(void *user, size_t item, size_t slot_index, int worker
     int code = read_statics(x, w, utterance_of(x, item), s, err);
     if (code == 0)
         code = trl_extractor_finish(w->extractor, &w->statics, NULL, &s->frames, err);
-    return settle(s, code, err);
+    code = settle(s, code, err);
+    return code < 0 ? code : work_on(x, item, slot_index, worker_index, err);
 }
 
 static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, trl_error *err)
@@ -178,13 +193,13 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
     trl_progress_add(x->options.progress, 1);
     if (s->code < 0)
         return skip_or_fail(x, u, s, err);
-    if (x->options.only && strcmp(x->options.only, u->id) != 0)
+    if (!is_delivered(x, u))
         return 0;
     x->summary.utterances++;
     x->summary.frames += s->frames.rows;
     x->summary.seconds += s->sound.seconds;
     note_rate(x, s->sound.rate);
-    return x->use(x->user, u, &s->frames, err);
+    return x->work.use(x->work.user, u, &s->frames, slot_index, err);
 }
 
 /* ---- two passes, for speaker normalisation ---- */
@@ -253,7 +268,7 @@ static int produce_finished(void *user, size_t item, size_t slot_index, int work
                                     &s->frames, err);
     s->sound = place->sound;
     s->code = 0;
-    return code;
+    return code < 0 ? code : work_on(x, item, slot_index, worker_index, err);
 }
 
 static int consume_finished(void *user, size_t item, size_t slot_index, trl_error *err)
@@ -337,7 +352,7 @@ static int choose_items(extraction *x, trl_error *err)
 static int make_workers(extraction *x, trl_pool *pool, trl_error *err)
 {
     x->worker_count = trl_pool_threads(pool);
-    x->slot_count = (size_t)x->worker_count * SLOTS_PER_THREAD;
+    x->slot_count = trl__extract_slots(pool);
     x->workers = trl__alloc_zero((size_t)x->worker_count, sizeof *x->workers);
     x->slots = trl__alloc_zero(x->slot_count, sizeof *x->slots);
     if (!x->workers || !x->slots)
@@ -367,11 +382,16 @@ static void clean_up(extraction *x)
     trl__free(x->items);
 }
 
-int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, const trl_extract_options *options,
-                       trl_pool *pool, trl_findings *skipped, trl_extract_fn use, void *user,
-                       trl_extract_summary *summary, trl_error *err)
+size_t trl__extract_slots(const trl_pool *pool)
 {
-    extraction x = {.corpus = corpus, .frontend = frontend, .skipped = skipped, .use = use, .user = user};
+    return (size_t)trl_pool_threads(pool) * SLOTS_PER_THREAD;
+}
+
+int trl__extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, const trl_extract_options *options,
+                        trl_pool *pool, trl_findings *skipped, const trl__extract_work *work,
+                        trl_extract_summary *summary, trl_error *err)
+{
+    extraction x = {.corpus = corpus, .frontend = frontend, .skipped = skipped, .work = *work};
     x.options = options ? *options : trl_extract_defaults();
     int code = choose_items(&x, err);
     if (code == 0)
@@ -382,4 +402,28 @@ int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, c
         *summary = x.summary;
     clean_up(&x);
     return code;
+}
+
+/* ---- frames alone ---- */
+
+typedef struct delivery {
+    trl_extract_fn use;
+    void *user;
+} delivery;
+
+static int deliver(void *user, const trl_utterance *utterance, const trl_matrix *frames, size_t slot_index,
+                   trl_error *err)
+{
+    (void)slot_index;
+    const delivery *d = user;
+    return d->use(d->user, utterance, frames, err);
+}
+
+int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, const trl_extract_options *options,
+                       trl_pool *pool, trl_findings *skipped, trl_extract_fn use, void *user,
+                       trl_extract_summary *summary, trl_error *err)
+{
+    delivery d = {use, user};
+    trl__extract_work work = {.use = deliver, .user = &d};
+    return trl__extract_corpus(corpus, frontend, options, pool, skipped, &work, summary, err);
 }

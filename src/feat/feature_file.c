@@ -190,6 +190,12 @@ int trl_feature_reader_get(trl_feature_reader *reader, size_t index, const char 
     return code < 0 ? code : check_numbers(place_of(reader), *id, frames, err);
 }
 
+void trl_feature_reader_ahead(const trl_feature_reader *reader, size_t first, size_t end)
+{
+    if (reader->class->ahead && first < end && end <= trl_feature_reader_count(reader))
+        reader->class->ahead(reader, first, end);
+}
+
 const char *trl_feature_reader_frontend(const trl_feature_reader *reader)
 {
     return reader->class->frontend ? reader->class->frontend(reader) : NULL;

@@ -21,6 +21,7 @@ typedef struct trl__reader_class {
     int (*find)(trl_feature_reader *reader, const char *id, trl_matrix *frames, trl_error *err);
     size_t (*count)(const trl_feature_reader *reader);
     int (*get)(trl_feature_reader *reader, size_t index, const char **id, trl_matrix *frames, trl_error *err);
+    void (*ahead)(const trl_feature_reader *reader, size_t first, size_t end);
     const char *(*frontend)(const trl_feature_reader *reader);
     const char *(*provenance)(const trl_feature_reader *reader);
 } trl__reader_class;

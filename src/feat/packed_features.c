@@ -15,6 +15,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -163,6 +165,16 @@ static size_t packed_count(const trl_feature_reader *reader)
     return ((const packed_reader *)reader)->count;
 }
 
+static void packed_ahead(const trl_feature_reader *reader, size_t first, size_t end)
+{
+    const packed_reader *p = (const packed_reader *)reader;
+    const record *last = &p->records[end - 1];
+    uintptr_t from = (uintptr_t)(p->frames + p->records[first].offset);
+    uintptr_t to = (uintptr_t)(p->frames + last->offset) + (uintptr_t)(last->rows * last->cols * sizeof(float));
+    from -= from % (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)posix_madvise((void *)from, to - from, POSIX_MADV_WILLNEED); /* a hint: nothing depends on it */
+}
+
 static const char *packed_frontend(const trl_feature_reader *reader)
 {
     return ((const packed_reader *)reader)->frontend;
@@ -178,6 +190,7 @@ static const trl__reader_class reader_class = {.next = packed_next,
                                                .find = packed_find,
                                                .count = packed_count,
                                                .get = packed_get,
+                                               .ahead = packed_ahead,
                                                .frontend = packed_frontend,
                                                .provenance = packed_provenance};
 

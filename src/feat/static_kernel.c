@@ -8,7 +8,8 @@ const trl__static_kernel *trl__static_kernel_choose(void)
     switch (trl__cpu()) {
     case TRL__CPU_REF: return &trl__static_ref;
 #if TRELLIS_SIMD
-    case TRL__CPU_AVX2: return &trl__static_avx2;
+    case TRL__CPU_AVX2:
+    case TRL__CPU_AVX512: return &trl__static_avx2;
 #endif
     default: return &trl__static_base;
     }

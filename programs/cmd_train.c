@@ -1,0 +1,316 @@
+/* trellis train: from a corpus and a lexicon to a model. */
+#include "cli.h"
+#include "corpus_input.h"
+#include "frontend_input.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trellis/train.h>
+#include <trellis/version.h>
+
+extern const cli_command cmd_train;
+
+struct values {
+    cli_common common;
+    frontend_input frontend;
+    const char *output, *channel, *format, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
+    const char *silence_topology;
+    int skip_bad, resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
+    double total, power, audit, beam, variance_floor, least_count, silence_between;
+};
+
+typedef struct job {
+    const struct values *values;
+    trl_train_options options;
+    trl_frontend *frontend;
+    trl_findings *findings;
+    trl_corpus *corpus;
+    trl_lexicon *lexicon;
+    trl_pool *pool;
+    char *folder, *journal;
+    double seconds;      /* of the iterations so far */
+    int64_t kept_states; /* of the last one */
+} job;
+
+/* ---- Options ---- */
+
+static int parse_margin(const char *given, int *margin)
+{
+    if (!given || strcmp(given, "auto") == 0)
+        return 0;
+    char *end;
+    long frames = strtol(given, &end, 10);
+    if (strcmp(given, "full") == 0)
+        *margin = TRL_MARGIN_FULL;
+    else if (*end != '\0' || end == given || frames < 0 || frames > 1000000)
+        return cli_usage_error(&cmd_train, "--margin is a number of frames, auto or full, not '%s'", given);
+    else
+        *margin = (int)frames;
+    return 0;
+}
+
+static int set_options(job *j)
+{
+    static const char *const methods[] = {"viterbi", "baum-welch", NULL},
+                             *const words[] = {"fail", "skip", "noise", NULL},
+                             *const topologies[] = {"linear", "ergodic", NULL};
+    const struct values *v = j->values;
+    trl_train_options *o = &j->options;
+    trl_error err;
+    int code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
+    if (code == 0)
+        code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
+    if (code == 0)
+        code = cli_choose(&cmd_train, "silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
+    if (code == 0)
+        code = parse_margin(v->margin, &o->margin);
+    if (code == 0)
+        code = corpus_channel_parse(&cmd_train, v->channel, &o->channel);
+    o->components = v->components;
+    o->total_gaussians = (int64_t)v->total;
+    o->occupancy_power = v->power;
+    o->iterations = v->iterations;
+    o->audit = v->audit;
+    o->beam = v->beam;
+    o->best_component = v->best_component;
+    o->variance_floor = v->variance_floor;
+    o->least_count = v->least_count;
+    o->seed = (uint64_t)v->seed;
+    o->skip_bad = v->skip_bad;
+    o->resume = v->resume;
+    o->features = v->features;
+    o->device = v->device;
+    o->model.states = v->states;
+    o->model.silence_states = v->silence_states;
+    o->model.word_positions = v->word_positions;
+    o->model.silence_between = v->silence_between;
+    o->model.silence = v->silence ? v->silence : o->model.silence;
+    o->model.noise = v->noise ? v->noise : o->model.noise;
+    if (code == 0 && trl_train_options_check(o, &err) < 0)
+        code = cli_usage_error(&cmd_train, "%s", err.text);
+    return code;
+}
+
+/* ---- What is said meanwhile ---- */
+
+static void print_time(char *text, size_t size, double seconds)
+{
+    if (seconds < 100)
+        snprintf(text, size, "%.1f s", seconds);
+    else if (seconds < 5400)
+        snprintf(text, size, "%.0f min", seconds / 60);
+    else
+        snprintf(text, size, "%.1f h", seconds / 3600);
+}
+
+/* An iteration's cost grows with the Gaussians, so what is left is counted with those that are still to come. */
+static double time_left(const job *j, const trl_iteration *n)
+{
+    double left = 0, per = n->seconds / (n->components + 1);
+    for (int i = n->number + 1; i <= n->of; i++) {
+        double components = ldexp(1, (i - 2) / j->options.iterations);
+        left += per * (fmin(components, j->options.total_gaussians > 0 ? components : j->options.components) + 1);
+    }
+    return left;
+}
+
+static void say_iteration(void *user, const trl_iteration *n)
+{
+    job *j = user;
+    char left[32];
+    print_time(left, sizeof left, time_left(j, n));
+    j->seconds += n->seconds;
+    if (n->number == 1)
+        cli_say(&j->values->common,
+                "iteration  components  Gaussians  log-likelihood  hours/hour  redone  audit      left");
+    char audit[32] = "";
+    if (n->audited > 0)
+        snprintf(audit, sizeof audit, "%.3f %%", 100 * (1 - n->audited_differ / n->audited_frames));
+    cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14.4f  %10.0f  %6zu  %-9s  %s", n->number, n->of,
+            n->components, (long long)n->gaussians, n->log_likelihood, n->sound / n->seconds, n->redone, audit, left);
+    if (n->failed > 0)
+        cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
+                n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
+    if (n->dropped > 0 || n->kept_states != j->kept_states)
+        cli_say(&j->values->common,
+                "           %lld component%s with too little data dropped, %lld state%s without data kept",
+                (long long)n->dropped, n->dropped == 1 ? "" : "s", (long long)n->kept_states,
+                n->kept_states == 1 ? "" : "s");
+    j->kept_states = n->kept_states;
+}
+
+/* ---- The command ---- */
+
+static int prepare(job *j, char **arguments)
+{
+    static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", NULL};
+    const struct values *v = j->values;
+    trl_error err;
+    trl_corpus_options o = trl_corpus_defaults();
+    int code = set_options(j);
+    if (code == 0)
+        code = corpus_format_parse(&cmd_train, v->format, &o.format);
+    if (code == 0)
+        code = frontend_input_create(&cmd_train, &v->frontend, settings, &j->frontend);
+    if (code == 0)
+        code = cli_pool(&v->common, &j->pool);
+    if (code == 0)
+        code = corpus_input_read(arguments[0], &o, v->skip_bad, &j->findings, &j->corpus);
+    if (code == 0 && trl_lexicon_read(arguments[1], NULL, &j->lexicon, &err) < 0)
+        code = cli_failure(&err);
+    return code;
+}
+
+/* What was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
+static int report_skipped(const job *j)
+{
+    int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
+    size_t count = trl_findings_count(j->findings), chosen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const trl_finding *f = trl_findings_get(j->findings, i);
+        corpus_print_finding(stderr, f);
+        chosen += is_choice && f->kind == TRL_FINDING_UNKNOWN_WORD;
+    }
+    return count == chosen ? EXIT_CLEAN : EXIT_FINDINGS;
+}
+
+static int train(job *j, const char *lexicon_name)
+{
+    trl_error err;
+    char provenance[600];
+    const char *base = strrchr(lexicon_name, '/');
+    snprintf(provenance, sizeof provenance, "trellis %s\ncommand = train\ncorpus = %s, %zu utterances\n", trl_version(),
+             trl_corpus_format_name(j->corpus), trl_corpus_count(j->corpus));
+    j->options.provenance = provenance;
+    j->options.lexicon_name = base ? base + 1 : lexicon_name;
+    j->options.folder = j->folder;
+    j->options.journal = j->journal;
+    j->options.report = say_iteration;
+    j->options.user = j;
+    trl_model *model;
+    if (trl_train(j->corpus, j->lexicon, j->frontend, &j->options, j->pool, j->findings, &model, &err) < 0)
+        return cli_failure(&err);
+    int failed = trl_model_write(model, j->values->output, &err) < 0;
+    int64_t gaussians = trl_model_gaussians(model);
+    int32_t tied = trl_model_tied_states(model);
+    trl_model_destroy(model);
+    if (failed)
+        return cli_failure(&err);
+    if (!j->values->keep)
+        trl_train_clean(j->folder);
+    cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
+            j->values->output);
+    return report_skipped(j);
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    (void)count;
+    job j = {.values = values, .options = trl_train_defaults()};
+    if (!j.values->output)
+        return cli_usage_error(&cmd_train, "say with -o where the model goes");
+    j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
+    j.journal = cli_with_ending(j.values->output, ".journal");
+    int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
+    if (code == 0)
+        code = train(&j, arguments[1]);
+    trl_lexicon_destroy(j.lexicon);
+    trl_corpus_destroy(j.corpus);
+    trl_findings_destroy(j.findings);
+    trl_pool_destroy(j.pool);
+    trl_frontend_destroy(j.frontend);
+    free(j.folder);
+    free(j.journal);
+    return code;
+}
+
+static const struct values defaults = {.components = 32,
+                                       .iterations = 4,
+                                       .states = 3,
+                                       .silence_states = 3,
+                                       .silence_between = 0.5,
+                                       .power = 0.25,
+                                       .audit = 0.005,
+                                       .beam = 400,
+                                       .variance_floor = 0.01,
+                                       .least_count = 3};
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct values, output), "MODEL", "the model file (.trm)"},
+    {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
+     "Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32)"},
+    {"total", 0, CLI_NUMBER, offsetof(struct values, total), "N",
+     "instead: so many Gaussians in all, shared out by how much data a state has"},
+    {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P", "with --total: shares go by frames^P (default 0.25)"},
+    {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N", "per number of components (default 4)"},
+    {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
+    {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
+     "search only so far from the last alignment: a number, auto (default) or full"},
+    {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
+     "of the utterances are searched in full as well, to see what the margin misses (default 0.005, at least 50)"},
+    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
+    {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
+     "states score by their best Gaussian instead of the sum: the joint score then never falls"},
+    {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
+    {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 3)"},
+    {"silence-topology", 0, CLI_TEXT, offsetof(struct values, silence_topology), "KIND",
+     "linear (default) or ergodic (the inner states all connected)"},
+    {"silence", 0, CLI_TEXT, offsetof(struct values, silence), "PHONE", "name of the silence (default SIL)"},
+    {"noise", 0, CLI_TEXT, offsetof(struct values, noise), "PHONE", "name of what is no known word (default SPN)"},
+    {"silence-between", 0, CLI_NUMBER, offsetof(struct values, silence_between), "P",
+     "probability of silence between two words (default 0.5)"},
+    {"word-positions", 0, CLI_FLAG, offsetof(struct values, word_positions), NULL,
+     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S"},
+    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
+     "words that the lexicon lacks: skip the utterance (default), fail, or train them as noise"},
+    {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
+     "of the variance of all data (default 0.01)"},
+    {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
+     "a Gaussian with fewer is dropped (default 3)"},
+    {"features", 0, CLI_TEXT, offsetof(struct values, features), "FILE",
+     "packed features (.trf) of the corpus instead of its sound"},
+    FRONTEND_INPUT_OPTIONS(struct values, frontend),
+    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
+     "channel of stereo sound, from 0 (default), or mix"},
+    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
+     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
+    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
+     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},
+    {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
+     "for features and checkpoints, removed at the end (default MODEL.work)"},
+    {"keep", 0, CLI_FLAG, offsetof(struct values, keep), NULL, "don't remove that folder"},
+    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {"seed", 0, CLI_INT, offsetof(struct values, seed), "N", "chooses the utterances that are audited"},
+    {0}};
+
+const cli_command cmd_train = {
+    .name = "train",
+    .synopsis = "CORPUS LEXICON -o MODEL [--components N]",
+    .summary = "trains an acoustic model by Viterbi training",
+    .description =
+        "Reads a corpus with transcripts and a pronunciation lexicon, computes features, and trains hidden Markov "
+        "models with Gaussian mixtures of the lexicon's phones.\n\n"
+        "The first iteration shares each utterance's frames out evenly over the states of its transcript. Every "
+        "further one finds the best path of each utterance (Viterbi) and estimates the model from the frames on it; "
+        "after some iterations every Gaussian is split in two. The model is the same for every number of threads, and "
+        "after an interruption with --resume.\n\n"
+        "With a margin, the search looks only so many frames around the last alignment. auto uses a narrow band, "
+        "checks that the path keeps away from its edges, and searches again wider where it does not; the column "
+        "`audit` shows the share of frames on which a full search of some utterances agrees.\n\n"
+        "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
+        "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
+        "the mean and variance of all frames. Variances are not below "
+        "--variance-floor times the variance of all data.\n\n"
+        "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
+    .options = options,
+    .examples = "trellis train data/train lexicon.txt -o mono.trm\n"
+                "trellis train data/train lexicon.txt -o mono.trm --total 1000 --iterations 8\n"
+                "trellis train data/train lexicon.txt -o mono.trm --resume",
+    .least = 2,
+    .most = 2,
+    .values_size = sizeof(struct values),
+    .defaults = &defaults,
+    .run = run,
+};

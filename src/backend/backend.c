@@ -1,0 +1,131 @@
+/* The registry of backends, and the calls that lead into them. */
+#include "backend/backend.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+extern const trl__backend trl__cpu_backend;
+
+static const trl__backend *const backends[] = {&trl__cpu_backend};
+
+/* "cpu:avx2" is level avx2 of backend cpu. */
+int trl__device_open(const char *name, int index, trl__device **out, trl_error *err)
+{
+    size_t length = strcspn(name, ":");
+    const char *level = name[length] ? name + length + 1 : NULL;
+    *out = NULL;
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        const trl__backend *backend = backends[i];
+        if (strlen(backend->name) != length || memcmp(backend->name, name, length) != 0)
+            continue;
+        if (index < 0 || index >= backend->devices())
+            return trl__fail(err, TRL_EINVAL, "device %d of %s: there are %d, counted from 0", index, backend->name,
+                             backend->devices());
+        return backend->open(level, index, out, err);
+    }
+    return trl__fail(err, TRL_EINVAL, "there is no device \"%s\"; what there is: cpu", name);
+}
+
+void trl__device_close(trl__device *device)
+{
+    if (device)
+        device->backend->close(device);
+}
+
+int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err)
+{
+    return device->backend->buffer_create(device, size, out, err);
+}
+
+void trl__buffer_destroy(trl__buffer *buffer)
+{
+    if (buffer)
+        buffer->device->backend->buffer_destroy(buffer);
+}
+
+static int check_part(const trl__buffer *buffer, size_t offset, size_t size, trl_error *err)
+{
+    if (offset > buffer->size || size > buffer->size - offset)
+        return trl__fail(err, TRL_EINVAL, "%zu bytes at %zu of a buffer of %zu", size, offset, buffer->size);
+    return 0;
+}
+
+int trl__stream_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
+                       trl_error *err)
+{
+    int code = check_part(buffer, offset, size, err);
+    return code < 0 ? code : stream->device->backend->upload(stream, buffer, offset, bytes, size, err);
+}
+
+int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
+                         trl_error *err)
+{
+    int code = check_part(buffer, offset, size, err);
+    return code < 0 ? code : stream->device->backend->download(stream, buffer, offset, bytes, size, err);
+}
+
+int trl__device_load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err)
+{
+    return device->backend->load_model(device, model, out, err);
+}
+
+void trl__parameters_free(trl__parameters *parameters)
+{
+    if (parameters)
+        parameters->device->backend->free_model(parameters);
+}
+
+int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err)
+{
+    return device->backend->stream_create(device, out, err);
+}
+
+void trl__stream_destroy(trl__stream *stream)
+{
+    if (stream)
+        stream->device->backend->stream_destroy(stream);
+}
+
+int trl__stream_wait(trl__stream *stream, trl_error *err)
+{
+    return stream->device->backend->wait(stream, err);
+}
+
+int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                       trl_error *err)
+{
+    return stream->device->backend->frames(stream, parameters, searches, count, err);
+}
+
+int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                      trl_error *err)
+{
+    return stream->device->backend->score(stream, parameters, searches, count, err);
+}
+
+int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count, trl_error *err)
+{
+    return stream->device->backend->viterbi(stream, searches, count, err);
+}
+
+int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err)
+{
+    return stream->device->backend->backtrack(stream, searches, count, err);
+}
+
+int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
+                           trl__local_stats *local, trl_error *err)
+{
+    return stream->device->backend->accumulate(stream, parameters, searches, count, local, err);
+}
+
+int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err)
+{
+    return stream->device->backend->forward_backward(stream, searches, count, err);
+}
+
+int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
+                                size_t count, trl__local_stats *local, trl_error *err)
+{
+    return stream->device->backend->accumulate_soft(stream, parameters, searches, count, local, err);
+}

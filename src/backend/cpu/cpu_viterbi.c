@@ -1,0 +1,135 @@
+/* Step 2a ([000] 3.2): the best path to each node, frame after frame.
+ *
+ * Two buffers of scores change places; the nodes whose band covers the frame are in a list. Nearly all nodes have at most two
+ * incoming arcs, which are kept in the node's own record; where there are more, the others are looked up. Two scores stand
+ * for places outside: one that is never reached, and the start, which only frame 0 can come from.
+ *
+ * Cost: a few nanoseconds per (node, frame) in a band.
+ */
+#include "backend/cpu/node_window.h"
+#include "base/fail.h"
+
+#include <math.h>
+
+typedef struct node {
+    double weight[2];
+    int32_t from[2];      /* places in the buffers */
+    int32_t arc, arc_end; /* the arcs behind the first two */
+    const float *score;   /* of frame s->begin; only those in the band are there */
+    int64_t bit;          /* of the next back-pointer */
+} node;
+
+typedef struct search {
+    const trl__search *s;
+    int32_t nodes; /* those of the call, numbered from s->node_begin; place `nodes` is never, `nodes` + 1 the start */
+    node *node;
+    double *before, *now;
+    trl__node_window window;
+} search;
+
+static int32_t place_of(const search *w, int32_t from)
+{
+    if (from == TRL__START)
+        return w->nodes + 1;
+    return from >= w->s->node_begin && from < w->s->node_end ? from - w->s->node_begin : w->nodes;
+}
+
+static void set_up_node(const search *w, int32_t i)
+{
+    const trl__search *s = w->s;
+    int32_t n = s->node_begin + i, arc = s->arc_first[n];
+    const trl__row *row = &s->row[s->node_row[n]];
+    node *own = &w->node[i];
+    *own = (node){.arc_end = s->arc_first[n + 1]};
+    for (int k = 0; k < 2; k++, arc += arc < own->arc_end) {
+        own->from[k] = arc < own->arc_end ? place_of(w, s->arc_from[arc]) : w->nodes;
+        own->weight[k] = arc < own->arc_end ? (double)s->arc_weight[arc] : 0;
+    }
+    own->arc = arc;
+    if (s->node_first[n] >= s->node_end_frame[n])
+        return;
+    int32_t first = s->node_first[n] > s->begin ? s->node_first[n] : s->begin;
+    own->score = s->scores + row->offset + (first - row->first);
+    own->bit = s->back_offset[n] + (int64_t)(first - s->node_first[n]) * s->back_bits;
+}
+
+static int set_up(search *w, trl__scratch *scratch)
+{
+    const trl__search *s = w->s;
+    size_t nodes = (size_t)(s->node_end - s->node_begin), places = nodes + 2;
+    char *memory = trl__scratch_get(scratch,
+                                    trl__piece(nodes, sizeof(node)) + 2 * trl__piece(places, sizeof(double)) +
+                                        trl__node_window_size((int32_t)nodes, s->end - s->begin) + 1,
+                                    1);
+    if (!memory)
+        return -1;
+    w->nodes = (int32_t)nodes;
+    w->node = trl__take(&memory, nodes, sizeof(node));
+    w->before = trl__take(&memory, places, sizeof(double));
+    w->now = trl__take(&memory, places, sizeof(double));
+    trl__node_window_begin(&w->window, s, 0, &memory);
+    for (size_t i = 0; i < places; i++)
+        w->before[i] = w->now[i] = -INFINITY;
+    for (size_t i = 0; i < nodes; i++) {
+        set_up_node(w, (int32_t)i);
+        if (s->begin > 0)
+            w->before[i] = s->alpha[(size_t)s->node_begin + i];
+    }
+    if (s->begin == 0)
+        w->before[nodes + 1] = 0;
+    return 0;
+}
+
+/* Arcs behind the first two. */
+static double more_arcs(const search *w, const node *own, double best, uint32_t *which)
+{
+    for (int32_t a = own->arc; a < own->arc_end; a++) {
+        double score = w->before[place_of(w, w->s->arc_from[a])] + (double)w->s->arc_weight[a];
+        if (score > best) {
+            best = score;
+            *which = (uint32_t)(a - own->arc) + 2;
+        }
+    }
+    return best;
+}
+
+static void advance(search *w, int32_t step)
+{
+    const double *before = w->before;
+    const int bits = w->s->back_bits;
+    trl__node_window_step(&w->window, step);
+    for (int32_t i = 0; i < w->window.count; i++) {
+        int32_t n = w->window.active[i];
+        node *own = &w->node[n];
+        if (step >= w->window.goes[n]) {
+            w->now[n] = -INFINITY;
+            continue;
+        }
+        double first = before[own->from[0]] + own->weight[0], second = before[own->from[1]] + own->weight[1];
+        uint32_t which = second > first;
+        double best = which ? second : first;
+        if (own->arc < own->arc_end)
+            best = more_arcs(w, own, best, &which);
+        w->now[n] = best + (double)*own->score++;
+        trl__set_back(w->s->back, own->bit, bits, which);
+        own->bit += bits;
+    }
+}
+
+int trl__cpu_viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err)
+{
+    search w = {.s = s};
+    if (set_up(&w, &stream->work) < 0)
+        return trl__fail_memory(err);
+    for (int32_t step = 0; step < s->end - s->begin; step++) {
+        advance(&w, step);
+        double *swapped = w.before;
+        w.before = w.now;
+        w.now = swapped;
+        for (int32_t i = 0; step == 0 && i < w.nodes + 2; i++)
+            w.now[i] = -INFINITY; /* where the path was before, and the start */
+    }
+    for (int32_t i = 0; i < w.nodes; i++)
+        s->alpha[s->node_begin + i] = w.before[i];
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* Scores of Gaussian mixtures: what a kernel for an instruction set does, and how the numbers lie for it.
+ *
+ * The logarithm of a weighted Gaussian with diagonal covariance is a dot product ([004] 3.2.2):
+ *
+ *     ln w - sum_k (ln(2 pi var_k) + (o_k - mean_k)² / var_k) / 2 = h + sum_k (u_k o_k + v_k o_k²)
+ *
+ * with u = mean / var and v = -1 / (2 var). Frames and means are centred first (by the mean of all means), because u o and v o²
+ * nearly cancel where the mean is large. Mixtures whose variances are so small that this form would still lose more than
+ * TRL__MOST_ERROR are scored by differences (o - mean)², with the frames as they are.
+ *
+ * Parameters are in units of 1 / log2(e) where the kernel says so: it then works with powers of two.
+ *
+ * A kernel's functions cannot fail: numbers that could overflow are refused where they come in (trl__mixtures_pack, place).
+ */
+#ifndef TRL_BACKEND_CPU_GMM_KERNEL_H
+#define TRL_BACKEND_CPU_GMM_KERNEL_H
+
+#include "backend/backend.h"
+#include "base/memory.h"
+
+#define TRL__MOST_ERROR 1e-3      /* nat: estimated rounding error of the dot product */
+#define TRL__MOST_VALUE 1e9       /* of |o|, |mean| */
+#define TRL__LEAST_VARIANCE 1e-15 /* v o² stays below 1e33, and a sum over any number of dimensions in range */
+#define TRL__NEVER (-1e30f)       /* stands for the logarithm of 0 */
+#define TRL__TILE 48              /* frames: the widest tile of any kernel */
+#define TRL__GROUP 4              /* components: most that lie side by side */
+
+/* The mixtures of a model, packed. Tied state s begins at packed + at[s]. Its components come in groups of `group`, the last
+ * filled up with components of weight 0. A group is group floats h, then for each k group u and group v (or, by
+ * differences, means and v). */
+typedef struct trl__mixtures {
+    int32_t dim, tied_states;
+    int32_t most_components;
+    int32_t group;
+    double scale;            /* log2(e), or 1 */
+    int32_t *first_gaussian; /* tied_states + 1 */
+    float *centre;           /* dim */
+    float *packed;
+    size_t *at;
+    uint8_t *differences;
+    int any_differences;
+    double *exact; /* the reference's: for each Gaussian h, then means, then 1 / (2 var) */
+} trl__mixtures;
+
+/* Frames [begin, end) of an utterance as the kernel reads them. */
+typedef struct trl__placed {
+    const trl_matrix *source;
+    int32_t begin, end;
+    trl__scratch memory;
+    float *values;
+} trl__placed;
+
+typedef struct trl__gmm_kernel {
+    const char *name;
+    int32_t group; /* of the packed parameters; 0: exact ones */
+    int natural;   /* parameters in natural logarithms */
+    int32_t
+        in_lanes; /* frames are placed in blocks, one row per dimension (trl__place_blocks); 0: as (o, o²) frame by frame */
+
+    /* Scores (natural logarithm) of frames [first, end) of a tied state; may write up to a multiple of TRL__ROW_PAD behind.
+     * `next` is the tied state whose turn comes after: its parameters can be fetched meanwhile. scratch: TRL__TILE floats for
+     * each of the components, rounded up to whole groups. */
+    void (*score)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                  trl__combine combine, int32_t next, float *scratch, float *out);
+    /* The best component of each frame (the first of equals), and its score. At most TRL__TILE frames. */
+    void (*best)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                 float *scratch, int32_t *component, float *out);
+    /* Each component's share of the mixture in each frame, times gamma of that frame: share[c * TRL__TILE + t - first]. At most
+     * TRL__TILE frames, of which gamma has as many. */
+    void (*shares)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                   const float *gamma, float *share);
+} trl__gmm_kernel;
+
+extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__gmm_avx2, trl__gmm_avx512,
+    trl__gmm_neon;
+
+/* Packs for a kernel; at least TRL__GROUP components, whatever the model has. TRL_ENUMBER: a mean is too large or a variance too small. */
+int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_error *err);
+void trl__mixtures_free(trl__mixtures *m);
+
+/* Floats of a tied state's group of components. */
+static inline size_t trl__group_size(const trl__mixtures *m)
+{
+    return (size_t)m->group * (1 + 2 * (size_t)m->dim);
+}
+
+static inline int32_t trl__components(const trl__mixtures *m, int32_t tied)
+{
+    return m->first_gaussian[tied + 1] - m->first_gaussian[tied];
+}
+
+/* Frames in lanes: blocks of TRL__BLOCK frames, in each one row per dimension: centred value and its square by turns, then the
+ * values as they are when any mixture is scored by differences. A block repeats the first frames of the next, so that a tile may begin at any
+ * frame. Rows lie an odd number of cache lines apart, so that the rows of a tile spread over all sets of a cache; a block is
+ * small enough for a tile to touch few pages. */
+#define TRL__BLOCK 256
+#define TRL__STRIDE (TRL__BLOCK + TRL__TILE) /* floats: 19 lines */
+
+/* Copies the frames in. TRL_ENUMBER: a value is not finite or beyond TRL__MOST_VALUE. */
+int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, const trl_matrix *frames,
+               int32_t begin, int32_t end, trl_error *err);
+
+static inline size_t trl__block_rows(const trl__mixtures *m)
+{
+    return (size_t)m->dim * (m->any_differences ? 3 : 2);
+}
+
+static inline const float *trl__placed_lanes(const trl__mixtures *m, const trl__placed *placed, int32_t t)
+{
+    size_t i = (size_t)(t - placed->begin);
+    return placed->values + i / TRL__BLOCK * trl__block_rows(m) * TRL__STRIDE + i % TRL__BLOCK;
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* Scores of Gaussian mixtures, one frame per SIMD lane.
+ *
+ * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c
+ * and larger(a, b), and may define WHOLE_TILE, which stands for score_groups of three registers by dot products. Types and the other operations are GCC's vector extension, which clang has too.
+ *
+ * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3 registers of
+ * frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12 fused multiply-adds, enough to hide
+ * their latency. No step mixes lanes, so the sum over components needs no horizontal operation, and a frame's score depends neither on its
+ * neighbours nor on its lane.
+ *
+ * Cost per frame and component: 2 * dim multiply-adds, and about 12 operations for the sum of powers of two: (1 + 6 / dim) times the
+ * least possible.
+ */
+#include "backend/cpu/gmm_kernel.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline)) /* constants must reach the loops that they unroll */
+#define VECTORS 3
+#define UNROLLED 6 /* steps: a short trip count is predicted to the end, a long one is not */
+
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int32_t lane_ints __attribute__((vector_size(4 * LANES)));
+
+INLINE lanes load(const float *from)
+{
+    lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+INLINE void store(float *to, lanes v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+INLINE lanes splat(float x)
+{
+    return x - (lanes){0}; /* x - 0 is x, also for -0 */
+}
+
+/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: the sum with 1.5 * 2^23
+ * has n in its last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
+INLINE lanes power_of_two(lanes x)
+{
+    x = larger(x, splat(-126));
+    lanes shifted = x + 12582912.0f, f = x - (shifted - 12582912.0f);
+    lanes p = splat(0.009570101653f);
+    p = fused(p, f, splat(0.05591786210f));
+    p = fused(p, f, splat(0.2402474485f));
+    p = fused(p, f, splat(0.6931218145f));
+    p = fused(p, f, splat(0.9999992614f));
+    return (lanes)((lane_ints)p + ((lane_ints)shifted << 23));
+}
+
+/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s + s³/3 +
+ * s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
+INLINE lanes logarithm(lanes x)
+{
+    lane_ints bits = (lane_ints)x;
+    lane_ints exponent = (bits - 0x3F3504F3) >> 23; /* 0x3F3504F3: sqrt(1/2) */
+    lanes m = (lanes)(bits - (exponent << 23));
+    lanes s = (m - 1.0f) / (m + 1.0f), square = s * s;
+    lanes series = splat(0.4121985831f); /* 2 log2(e) / 7 */
+    series = fused(series, square, splat(0.5770780164f));
+    series = fused(series, square, splat(0.9617966939f));
+    series = fused(series, square, splat(2.885390082f));
+    return fused(series, s, __builtin_convertvector(exponent, lanes));
+}
+
+/* One row of frames times one parameter of each component of `groups` groups, which lie `size` floats apart. */
+INLINE void multiply_step(const float *p, size_t size, const float *o, const int vectors, const int groups,
+                          lanes sum[][VECTORS])
+{
+    lanes x[VECTORS];
+    for (int v = 0; v < vectors; v++)
+        x[v] = load(o + v * LANES);
+    for (int c = 0; c < groups * TRL__GROUP; c++) {
+        lanes parameter = splat(p[(size_t)(c / TRL__GROUP) * size + (size_t)(c % TRL__GROUP)]);
+        for (int v = 0; v < vectors; v++)
+            sum[c][v] = fused(parameter, x[v], sum[c][v]);
+    }
+}
+
+/* Fetches at `next` what it reads at p, evenly: bursts would fill the queue that p itself has to pass. */
+INLINE void dot_products(const float *p, const float *next, size_t size, const float *o, int32_t rows,
+                         const int vectors, const int groups, lanes sum[][VECTORS])
+{
+    const int step = TRL__GROUP, stride = TRL__STRIDE;
+    for (; rows >= UNROLLED; rows -= UNROLLED, p += UNROLLED * step, next += UNROLLED * step, o += UNROLLED * stride) {
+        for (int g = 0; g < groups; g++) {
+            __builtin_prefetch(next + (size_t)g * size);
+            __builtin_prefetch(next + (size_t)g * size + 16);
+        }
+        multiply_step(p, size, o, vectors, groups, sum);
+        multiply_step(p + step, size, o + stride, vectors, groups, sum);
+        multiply_step(p + 2 * step, size, o + 2 * stride, vectors, groups, sum);
+        multiply_step(p + 3 * step, size, o + 3 * stride, vectors, groups, sum);
+        multiply_step(p + 4 * step, size, o + 4 * stride, vectors, groups, sum);
+        multiply_step(p + 5 * step, size, o + 5 * stride, vectors, groups, sum);
+    }
+    for (; rows > 0; rows--, p += step, o += stride)
+        multiply_step(p, size, o, vectors, groups, sum);
+}
+
+INLINE void squared_differences(const float *p, size_t size, const float *o, int32_t dim, const int vectors,
+                                const int groups, lanes sum[][VECTORS])
+{
+    for (int32_t k = 0; k < dim; k++, p += 2 * TRL__GROUP, o += TRL__STRIDE)
+        for (int c = 0; c < groups * TRL__GROUP; c++) {
+            const float *mean = p + (size_t)(c / TRL__GROUP) * size + (size_t)(c % TRL__GROUP);
+            for (int v = 0; v < vectors; v++) {
+                lanes difference = load(o + v * LANES) - splat(mean[0]);
+                sum[c][v] = fused(difference * difference, splat(mean[TRL__GROUP]), sum[c][v]);
+            }
+        }
+}
+
+/* Where a tile's work lies. */
+typedef struct tile {
+    const float *p;    /* parameters of the tied state */
+    const float *next; /* those of the tied state that comes after, to be fetched meanwhile; p: nothing to fetch */
+    const float *o;    /* its first frame in a block */
+    size_t size;       /* floats of a group */
+    int32_t dim, groups;
+    int differences;
+    float *scores; /* by component, TRL__TILE floats each; base 2 */
+} tile;
+
+/* Scores of one or two groups of components. */
+INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int groups)
+{
+    const float *p = w->p + (size_t)g * w->size;
+    float *scores = w->scores + (size_t)g * TRL__GROUP * TRL__TILE;
+#ifdef WHOLE_TILE
+    if (vectors == 3 && !w->differences) {
+        WHOLE_TILE(p, w->next + (size_t)g * w->size, w->o, 2 * w->dim, scores);
+        return;
+    }
+#endif
+    lanes sum[2 * TRL__GROUP][VECTORS];
+    for (int c = 0; c < groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++)
+            sum[c][v] = splat(p[(size_t)(c / TRL__GROUP) * w->size + (size_t)(c % TRL__GROUP)]);
+    if (w->differences)
+        squared_differences(p + TRL__GROUP, w->size, w->o + 2 * w->dim * TRL__STRIDE, w->dim, vectors, groups, sum);
+    else
+        dot_products(p + TRL__GROUP, w->next + (size_t)g * w->size, w->size, w->o, 2 * w->dim, vectors, groups, sum);
+    for (int c = 0; c < groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++)
+            store(scores + c * TRL__TILE + v * LANES, sum[c][v]);
+}
+
+/* One register of frames takes two groups at once: four sums would wait for each other. Functions of their own, so that
+ * nothing else is in the registers. */
+static __attribute__((noinline)) void score_components_1(const tile *w)
+{
+    int32_t g = 0;
+    for (; g + 2 <= w->groups; g += 2)
+        score_groups(w, g, 1, 2);
+    if (g < w->groups)
+        score_groups(w, g, 1, 1);
+}
+
+static __attribute__((noinline)) void score_components_2(const tile *w)
+{
+    for (int32_t g = 0; g < w->groups; g++)
+        score_groups(w, g, 2, 1);
+}
+
+static __attribute__((noinline)) void score_components_3(const tile *w)
+{
+    for (int32_t g = 0; g < w->groups; g++)
+        score_groups(w, g, 3, 1);
+}
+
+/* Scores of all components of a tile, and the largest of each frame. */
+INLINE void score_components(const tile *w, const int vectors, lanes *largest)
+{
+    if (vectors == 1)
+        score_components_1(w);
+    else if (vectors == 2)
+        score_components_2(w);
+    else
+        score_components_3(w);
+    for (int v = 0; v < vectors; v++)
+        largest[v] = load(w->scores + v * LANES);
+    for (int32_t c = 1; c < w->groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++)
+            largest[v] = larger(largest[v], load(w->scores + (size_t)c * TRL__TILE + v * LANES));
+}
+
+INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, float *out)
+{
+    const float ln_2 = 0.6931471806f;
+    lanes largest[VECTORS], sum[VECTORS];
+    score_components(w, vectors, largest);
+    if (combine == TRL__MAX) {
+        for (int v = 0; v < vectors; v++)
+            store(out + v * LANES, largest[v] * ln_2);
+        return;
+    }
+    for (int v = 0; v < vectors; v++)
+        sum[v] = splat(0);
+    for (int32_t c = 0; c < w->groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++)
+            sum[v] += power_of_two(load(w->scores + (size_t)c * TRL__TILE + v * LANES) - largest[v]);
+    for (int v = 0; v < vectors; v++)
+        store(out + v * LANES, (largest[v] + logarithm(sum[v])) * ln_2);
+}
+
+static tile tile_of(const trl__mixtures *m, int32_t tied, float *scratch)
+{
+    return (tile){.p = m->packed + m->at[tied],
+                  .next = m->packed + m->at[tied],
+                  .size = trl__group_size(m),
+                  .dim = m->dim,
+                  .groups = (trl__components(m, tied) + TRL__GROUP - 1) / TRL__GROUP,
+                  .differences = m->differences[tied],
+                  .scores = scratch};
+}
+
+/* Tiles begin at frames whose place is a multiple of LANES where that costs no register more, or one among many: loads
+ * that cross a cache line make a tile about 1/14 slower. */
+static void score(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                  trl__combine combine, int32_t next, float *scratch, float *out)
+{
+    float result[VECTORS * LANES];
+    tile w = tile_of(m, tied, scratch);
+    int32_t before = (first - placed->begin) % LANES, vectors = (end - first + LANES - 1) / LANES;
+    if ((before + end - first + LANES - 1) / LANES > vectors && vectors < 14)
+        before = 0;
+    w.next = m->packed + m->at[next];
+    for (int32_t t = first - before, behind; t < end; t = behind) {
+        vectors = (end - t + LANES - 1) / LANES;
+        w.o = trl__placed_lanes(m, placed, t);
+        if (vectors >= 3)
+            score_tile(&w, 3, combine, result);
+        else if (vectors == 2)
+            score_tile(&w, 2, combine, result);
+        else
+            score_tile(&w, 1, combine, result);
+        behind = t + (vectors < VECTORS ? vectors : VECTORS) * LANES;
+        int32_t from = t < first ? first : t, to = behind < end ? behind : end;
+        memcpy(out + (from - first), result + (from - t), (size_t)(to - from) * sizeof *out);
+        w.next = w.p;
+    }
+}
+
+INLINE void best_tile(const tile *w, const int vectors, int32_t *component, float *out)
+{
+    lanes largest[VECTORS];
+    score_components(w, vectors, largest);
+    for (int v = 0; v < vectors; v++) {
+        lane_ints which = {0};
+        for (int32_t c = w->groups * TRL__GROUP - 1; c >= 0; c--) { /* backwards: the first of equals stays */
+            lane_ints equal = load(w->scores + (size_t)c * TRL__TILE + v * LANES) == largest[v];
+            which = (equal & (c - (lane_ints){0})) | (~equal & which);
+        }
+        memcpy(component + v * LANES, &which, sizeof which);
+        store(out + v * LANES, largest[v] * 0.6931471806f);
+    }
+}
+
+static void best(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                 float *scratch, int32_t *component, float *out)
+{
+    tile w = tile_of(m, tied, scratch);
+    for (int32_t t = first; t < end; t += LANES) {
+        w.o = trl__placed_lanes(m, placed, t);
+        best_tile(&w, 1, component + (t - first), out + (t - first));
+    }
+}
+
+INLINE void shares_tile(const tile *w, const int vectors, const float *gamma)
+{
+    lanes largest[VECTORS], sum[VECTORS];
+    score_components(w, vectors, largest);
+    for (int v = 0; v < vectors; v++)
+        sum[v] = splat(0);
+    for (int32_t c = 0; c < w->groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++) {
+            float *score = w->scores + (size_t)c * TRL__TILE + v * LANES;
+            lanes power = power_of_two(load(score) - largest[v]);
+            store(score, power);
+            sum[v] += power;
+        }
+    for (int v = 0; v < vectors; v++)
+        sum[v] = load(gamma + v * LANES) / sum[v];
+    for (int32_t c = 0; c < w->groups * TRL__GROUP; c++)
+        for (int v = 0; v < vectors; v++) {
+            float *score = w->scores + (size_t)c * TRL__TILE + v * LANES;
+            store(score, load(score) * sum[v]);
+        }
+}
+
+static void shares(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
+                   const float *gamma, float *share)
+{
+    for (int32_t t = first; t < end; t += VECTORS * LANES) {
+        tile w = tile_of(m, tied, share + (t - first));
+        w.o = trl__placed_lanes(m, placed, t);
+        if (end - t > 2 * LANES)
+            shares_tile(&w, 3, gamma + (t - first));
+        else if (end - t > LANES)
+            shares_tile(&w, 2, gamma + (t - first));
+        else
+            shares_tile(&w, 1, gamma + (t - first));
+    }
+}
+
+const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, best, shares};

@@ -1,0 +1,73 @@
+/* The nodes whose band covers the present frame, while the frames pass by.
+ *
+ * Steps count from 0 in the direction of the search: forwards frame begin + step, backwards end - 1 - step. A node stays in the
+ * list for two steps behind its last one, in which the search clears what it left in its two buffers.
+ */
+#ifndef TRL_BACKEND_CPU_NODE_WINDOW_H
+#define TRL_BACKEND_CPU_NODE_WINDOW_H
+
+#include "backend/cpu/cpu_backend.h"
+
+typedef struct trl__node_window {
+    int32_t *head;   /* by step: the first node that comes then; -1: none */
+    int32_t *link;   /* by node: the next one that comes with it */
+    int32_t *goes;   /* by node: the first step behind its band */
+    int32_t *active; /* the list */
+    int32_t count;
+} trl__node_window;
+
+/* Pieces of one block of scratch: sizes are added up first, then taken in the same order. */
+static inline size_t trl__piece(size_t count, size_t size)
+{
+    return (count * size + TRL_ALIGNMENT - 1) / TRL_ALIGNMENT * TRL_ALIGNMENT;
+}
+
+static inline void *trl__take(char **at, size_t count, size_t size)
+{
+    void *piece = *at;
+    *at += trl__piece(count, size);
+    return piece;
+}
+
+static inline size_t trl__node_window_size(int32_t nodes, int32_t steps)
+{
+    return trl__piece((size_t)steps, 4) + 3 * trl__piece((size_t)nodes, 4);
+}
+
+/* Nodes are numbered from s->node_begin here. */
+static inline void trl__node_window_begin(trl__node_window *w, const trl__search *s, int backwards, char **memory)
+{
+    int32_t nodes = s->node_end - s->node_begin, steps = s->end - s->begin;
+    w->head = trl__take(memory, (size_t)steps, 4);
+    w->link = trl__take(memory, (size_t)nodes, 4);
+    w->goes = trl__take(memory, (size_t)nodes, 4);
+    w->active = trl__take(memory, (size_t)nodes, 4);
+    w->count = 0;
+    for (int32_t i = 0; i < steps; i++)
+        w->head[i] = -1;
+    for (int32_t i = nodes - 1; i >= 0; i--) { /* backwards, so that nodes come in their order */
+        int32_t first = s->node_first[s->node_begin + i], end = s->node_end_frame[s->node_begin + i];
+        first = first < s->begin ? s->begin : first;
+        end = end > s->end ? s->end : end;
+        if (first >= end)
+            continue;
+        int32_t comes = backwards ? s->end - end : first - s->begin;
+        w->goes[i] = backwards ? s->end - first : end - s->begin;
+        w->link[i] = w->head[comes];
+        w->head[comes] = i;
+    }
+}
+
+static inline void trl__node_window_step(trl__node_window *w, int32_t step)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < w->count; i++) {
+        w->active[kept] = w->active[i];
+        kept += step <= w->goes[w->active[i]] + 1;
+    }
+    for (int32_t n = w->head[step]; n >= 0; n = w->link[n])
+        w->active[kept++] = n;
+    w->count = kept;
+}
+
+#endif

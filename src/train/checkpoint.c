@@ -1,0 +1,207 @@
+#include "train/checkpoint.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/text_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <trellis/file.h>
+#include <trellis/train.h>
+#include <unistd.h>
+
+#define FIRST_LINE "trellis checkpoint 1"
+
+static char *in_folder(const trl__checkpoint *c, const char *format, ...) TRL_PRINTF(2, 3);
+
+static char *in_folder(const trl__checkpoint *c, const char *format, ...)
+{
+    char name[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    size_t size = strlen(c->folder) + strlen(name) + 2;
+    char *path = trl__alloc(size, 1);
+    if (path)
+        snprintf(path, size, "%s/%s", c->folder, name);
+    return path;
+}
+
+char *trl__checkpoint_features(const trl__checkpoint *c)
+{
+    return in_folder(c, "features.trf");
+}
+
+char *trl__checkpoint_model(const trl__checkpoint *c, int iteration)
+{
+    return in_folder(c, "iteration-%d.trm", iteration);
+}
+
+char *trl__checkpoint_alignments(const trl__checkpoint *c, int iteration)
+{
+    return in_folder(c, "iteration-%d.tra", iteration);
+}
+
+/* ---- The folder ---- */
+
+static int make_temporary(trl__checkpoint *c, trl_error *err)
+{
+    const char *parent = getenv("TMPDIR");
+    parent = parent && *parent ? parent : "/tmp";
+    size_t size = strlen(parent) + sizeof "/trellis-XXXXXX";
+    c->folder = trl__alloc(size, 1);
+    if (!c->folder)
+        return trl__fail_memory(err);
+    snprintf(c->folder, size, "%s/trellis-XXXXXX", parent);
+    c->temporary = 1;
+    if (!mkdtemp(c->folder))
+        return trl__fail_errno(err, parent, "a temporary folder can't be made");
+    return 0;
+}
+
+static int make_named(trl__checkpoint *c, const char *folder, trl_error *err)
+{
+    c->folder = trl__strdup(folder);
+    if (!c->folder)
+        return trl__fail_memory(err);
+    return mkdir(folder, 0777) < 0 && errno != EEXIST ? trl__fail_errno(err, folder, "the folder can't be made") : 0;
+}
+
+int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error *err)
+{
+    trl__checkpoint *c = trl__alloc_zero(1, sizeof *c);
+    if (!c)
+        return trl__fail_memory(err);
+    int code = folder ? make_named(c, folder, err) : make_temporary(c, err);
+    if (code < 0) {
+        trl__free(c->folder);
+        trl__free(c);
+        return code;
+    }
+    *out = c;
+    return 0;
+}
+
+static void remove_file(char *path)
+{
+    if (path)
+        unlink(path);
+    trl__free(path);
+}
+
+static void remove_iteration(const trl__checkpoint *c, int iteration)
+{
+    remove_file(trl__checkpoint_model(c, iteration));
+    remove_file(trl__checkpoint_alignments(c, iteration));
+}
+
+/* Everything that a training may have put there. */
+static void remove_all(const trl__checkpoint *c)
+{
+    remove_file(in_folder(c, "checkpoint"));
+    remove_iteration(c, c->iteration);
+    remove_iteration(c, c->iteration + 1); /* begun, not finished */
+    remove_file(trl__checkpoint_features(c));
+    rmdir(c->folder);
+}
+
+void trl__checkpoint_destroy(trl__checkpoint *c)
+{
+    if (!c)
+        return;
+    if (c->temporary)
+        remove_all(c);
+    trl__free(c->folder);
+    trl__free(c);
+}
+
+/* ---- Which iteration counts ---- */
+
+typedef struct record {
+    int iteration, settled;
+    uint64_t fingerprint;
+} record;
+
+static int parse(const char *path, trl__text *text, record *r, trl_error *err)
+{
+    char *line;
+    size_t length;
+    if (!trl__text_line(text, &line, &length) || strcmp(line, FIRST_LINE) != 0 ||
+        !trl__text_line(text, &line, &length) || sscanf(line, "iteration %d", &r->iteration) != 1 || r->iteration < 1 ||
+        !trl__text_line(text, &line, &length) || sscanf(line, "settled %d", &r->settled) != 1 ||
+        !trl__text_line(text, &line, &length) || sscanf(line, "fingerprint %" SCNx64, &r->fingerprint) != 1)
+        return trl__fail(err, TRL_ECORRUPT, "%s: this is no checkpoint; start again without --resume", path);
+    return 0;
+}
+
+static int read_record(const trl__checkpoint *c, record *r, trl_error *err)
+{
+    char *path = in_folder(c, "checkpoint");
+    if (!path)
+        return trl__fail_memory(err);
+    trl__text text;
+    int code = trl__text_read(path, &text, err);
+    if (code == 0) {
+        code = parse(path, &text, r, err);
+        trl__text_free(&text);
+    }
+    trl__free(path);
+    return code;
+}
+
+int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
+{
+    record r;
+    int code = read_record(c, &r, err);
+    if (code < 0)
+        return code;
+    if (r.fingerprint != c->fingerprint)
+        return trl__fail(err, TRL_EINVAL,
+                         "%s: this checkpoint was made with another corpus, lexicon or options; give the same ones, or "
+                         "start again without --resume",
+                         c->folder);
+    c->iteration = r.iteration;
+    c->settled = r.settled;
+    return 0;
+}
+
+int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
+{
+    char *path = in_folder(c, "checkpoint");
+    if (!path)
+        return trl__fail_memory(err);
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
+    if (code == 0) {
+        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nsettled %d\nfingerprint %016" PRIx64 "\n",
+                              iteration, c->settled, c->fingerprint);
+        if (code == 0)
+            code = trl_file_commit(file, err);
+        else
+            trl_file_abort(file);
+    }
+    trl__free(path);
+    if (code < 0)
+        return code;
+    if (c->iteration > 0 && c->iteration != iteration)
+        remove_iteration(c, c->iteration);
+    c->iteration = iteration;
+    return 0;
+}
+
+void trl_train_clean(const char *folder)
+{
+    record r;
+    trl__checkpoint *c;
+    if (trl__checkpoint_create(folder, &c, NULL) < 0)
+        return;
+    if (read_record(c, &r, NULL) == 0)
+        c->iteration = r.iteration;
+    remove_all(c);
+    trl__checkpoint_destroy(c);
+}

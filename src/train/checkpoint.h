@@ -1,0 +1,39 @@
+/* Checkpoints: after each iteration the model and the alignments, and then, by one atomic rename, the file that names them.
+ *
+ *     FOLDER/features.trf             the features, made once
+ *     FOLDER/iteration-7.trm          the model that iteration 8 starts from
+ *     FOLDER/iteration-7.tra          the alignments of iteration 7
+ *     FOLDER/checkpoint               "trellis checkpoint 1", iteration, settled, fingerprint: which of them count
+ */
+#ifndef TRL_TRAIN_CHECKPOINT_H
+#define TRL_TRAIN_CHECKPOINT_H
+
+#include <stdint.h>
+#include <trellis/error.h>
+
+typedef struct trl__checkpoint {
+    char *folder;
+    uint64_t fingerprint; /* of data and options: another training's checkpoint is refused */
+    int iteration;        /* the last one that is complete; 0: none */
+    int settled;          /* alignments move little: the next iteration searches in a band */
+    int temporary;        /* the folder goes away at the end, whatever happens */
+} trl__checkpoint;
+
+/* Makes the folder when it is missing; NULL: a temporary one. */
+int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error *err);
+
+/* A temporary folder goes away with all that is in it. */
+void trl__checkpoint_destroy(trl__checkpoint *checkpoint);
+
+/* Names in the folder; freed by trl__free. NULL: out of memory. */
+char *trl__checkpoint_features(const trl__checkpoint *checkpoint);
+char *trl__checkpoint_model(const trl__checkpoint *checkpoint, int iteration);
+char *trl__checkpoint_alignments(const trl__checkpoint *checkpoint, int iteration);
+
+/* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or options. */
+int trl__checkpoint_resume(trl__checkpoint *checkpoint, trl_error *err);
+
+/* Model and alignments of `iteration` are in place: from now on they count, and the ones before are removed. */
+int trl__checkpoint_commit(trl__checkpoint *checkpoint, int iteration, trl_error *err);
+
+#endif

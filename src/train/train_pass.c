@@ -1,0 +1,381 @@
+#include "train/train_pass.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/ordered.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define AUTO_MARGIN 10 /* frames: where auto starts */
+
+#define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
+
+/* ---- What a thread and a block need ---- */
+
+typedef struct worker {
+    trl__aligner *aligner;
+    trl__graph graph;
+    trl__run *path; /* a copy, while an audit searches again */
+    size_t path_capacity;
+    double load; /* seconds: reading features, building graphs */
+} worker;
+
+typedef struct outcome {
+    int32_t status;
+    double log_likelihood; /* per frame */
+    size_t first_run, runs;
+    size_t frames;
+    double seconds;
+    int32_t redone, audited;
+    double differ; /* frames that the audit found otherwise */
+} outcome;
+
+typedef struct block {
+    trl__local_stats *local;
+    outcome outcomes[TRL__BLOCK];
+    trl__run *runs;
+    size_t run_count, run_capacity;
+} block;
+
+typedef struct pass_work {
+    const trl__pass *pass;
+    trl__parameters *parameters;
+    trl__unit_map *map;
+    worker *workers;
+    block *blocks;
+    size_t worker_count, block_count;
+    trl__stats *stats;
+    trl__alignment_writer *alignments;
+    trl_findings *skipped;
+    trl__pass_result *result;
+} pass_work;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *trl__status_text(int32_t status)
+{
+    static const char *const texts[] = {[TRL__ALIGNED] = "aligned",
+                                        [TRL__TOO_SHORT] = "the sound is shorter than its words can be said",
+                                        [TRL__NO_PATH] = "no path through the words has a probability"};
+    return texts[status];
+}
+
+trl__search_options trl__pass_search(const trl_train_options *options)
+{
+    return (trl__search_options){.margin = options->margin,
+                                 .auto_margin = AUTO_MARGIN,
+                                 .beam = options->beam,
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
+}
+
+/* ---- An utterance ---- */
+
+/* The frames where two paths of the same length are in different nodes. */
+static double difference(const trl__run *a, const trl__run *b, int32_t frames)
+{
+    double differ = 0;
+    for (int32_t t = 0, a_end = a->frames, b_end = b->frames; t < frames;) {
+        int32_t end = a_end < b_end ? a_end : b_end;
+        differ += a->node != b->node ? end - t : 0;
+        t = end;
+        if (t == a_end && t < frames)
+            a_end += (++a)->frames;
+        if (t == b_end && t < frames)
+            b_end += (++b)->frames;
+    }
+    return differ;
+}
+
+static int is_audited(const pass_work *w, size_t utterance)
+{
+    const trl__pass *p = w->pass;
+    double least = TRL__LEAST_AUDIT / (double)p->data->count;
+    double share = p->options->audit > 0 && p->options->audit < least ? least : p->options->audit;
+    return (double)trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < share;
+}
+
+static int keep_path(worker *k, const trl__search_result *found, trl_error *err)
+{
+    if (TRL_GROW(k->path, k->path_capacity, found->run_count) < 0)
+        return trl__fail_memory(err);
+    memcpy(k->path, found->runs, found->run_count * sizeof *k->path);
+    return 0;
+}
+
+/* Two searches of an audited utterance, the narrow one first: what comes out is the path of the wide one. */
+static int search_twice(worker *k, const trl__search_options *band, const trl__search_options *wide,
+                        const trl__run *runs, size_t count, outcome *o, trl__search_result *found, trl_error *err)
+{
+    int code = trl__aligner_search(k->aligner, band, runs, count, found, err);
+    o->redone = found->redone;
+    if (code < 0 || found->status != TRL__ALIGNED)
+        return code;
+    code = keep_path(k, found, err);
+    if (code == 0)
+        code = trl__aligner_search(k->aligner, wide, NULL, 0, found, err);
+    if (code < 0 || found->status != TRL__ALIGNED)
+        return code;
+    o->audited = 1;
+    o->differ = difference(k->path, found->runs, (int32_t)o->frames);
+    return 0;
+}
+
+static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o, trl__search_result *found,
+                     trl_error *err)
+{
+    const trl__pass *p = w->pass;
+    if (p->kind == TRL__PASS_FLAT)
+        return trl__aligner_equal_path(k->aligner, found, err);
+    trl__search_options wide = p->search;
+    if (p->kind == TRL__PASS_BAND)
+        wide.margin = TRL_MARGIN_FULL;
+    const trl__run *runs = NULL;
+    const trl__stored_alignment *last =
+        p->kind == TRL__PASS_FIRST ? NULL : trl__alignment_store_get(p->previous, utterance, &runs);
+    if (!last || last->status != TRL__ALIGNED)
+        return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
+    if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
+        return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);
+    if (p->kind == TRL__PASS_WIDE)
+        runs = NULL;
+    int code = trl__aligner_search(k->aligner, &p->search, runs, runs ? last->runs : 0, found, err);
+    o->redone = found->redone;
+    return code;
+}
+
+/* Step 3, for the method of training. */
+static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__search_result *found, trl_error *err)
+{
+    const trl__pass *p = w->pass;
+    double joint;
+    if (p->options->em == TRL_EM_VITERBI || p->kind == TRL__PASS_FLAT)
+        return trl__aligner_accumulate(k->aligner, local, &joint, err);
+    trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
+                                                                                  : p->options->margin,
+                                  .acoustic_scale = 1,
+                                  .local = local};
+    return trl__aligner_posteriors(k->aligner, &all, &found->log_likelihood, err);
+}
+
+static int keep_runs(block *b, outcome *o, const trl__search_result *found, trl_error *err)
+{
+    if (TRL_GROW(b->runs, b->run_capacity, b->run_count + found->run_count) < 0)
+        return trl__fail_memory(err);
+    memcpy(b->runs + b->run_count, found->runs, found->run_count * sizeof *b->runs);
+    o->first_run = b->run_count;
+    o->runs = found->run_count;
+    b->run_count += found->run_count;
+    return 0;
+}
+
+static int name_utterance(const char *id, int code, trl_error *err)
+{
+    trl_error inner = *err;
+    return strstr(inner.text, id) ? code : trl__fail(err, code, "utterance %s: %.800s", id, inner.text);
+}
+
+static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, outcome *o, trl_error *err)
+{
+    const trl__training_data *d = w->pass->data;
+    trl_matrix frames = {0};
+    const char *id;
+    double start = now();
+    int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
+    if (code == 0)
+        code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
+                                d->first_word[utterance + 1] - d->first_word[utterance], err);
+    k->load += now() - start;
+    if (code == 0)
+        code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
+    trl__search_result found = {0};
+    o->frames = frames.rows;
+    if (code == 0)
+        code = find_path(w, k, utterance, o, &found, err);
+    if (code == 0 && found.status == TRL__ALIGNED) {
+        code = gather(w, k, b->local, &found, err);
+        if (code == 0)
+            code = keep_runs(b, o, &found, err);
+    }
+    o->status = found.status;
+    o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
+    o->seconds = now() - start;
+    return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
+}
+
+/* ---- Blocks ---- */
+
+static size_t block_end(const pass_work *w, size_t item)
+{
+    size_t end = (item + 1) * TRL__BLOCK;
+    return end < w->pass->data->count ? end : w->pass->data->count;
+}
+
+/* The system fetches a later block's features while this one is computed, so that step 0 does not wait. */
+static void read_ahead(const pass_work *w, size_t item)
+{
+    const trl__training_data *d = w->pass->data;
+    if (item * TRL__BLOCK < d->count)
+        trl_feature_reader_ahead(d->features, d->feature[item * TRL__BLOCK], d->feature[block_end(w, item) - 1] + 1);
+}
+
+static int produce(void *user, size_t item, size_t slot, int number, trl_error *err)
+{
+    pass_work *w = user;
+    block *b = &w->blocks[slot];
+    trl__local_stats_zero(b->local);
+    b->run_count = 0;
+    memset(b->outcomes, 0, sizeof b->outcomes);
+    read_ahead(w, item + w->worker_count);
+    int code = 0;
+    for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
+        code = do_utterance(w, &w->workers[number], b, u, &b->outcomes[u - item * TRL__BLOCK], err);
+    trl_progress_add(w->pass->options->progress, block_end(w, item) - item * TRL__BLOCK);
+    return code;
+}
+
+/* Keeps the TRL__NOTABLE with the highest rank, in falling order; equal ones in order of arrival. */
+static void note(trl__notable *list, size_t *count, size_t utterance, double value, double sign)
+{
+    size_t at = *count;
+    while (at > 0 && sign * list[at - 1].value < sign * value)
+        at--;
+    if (at == TRL__NOTABLE)
+        return;
+    *count += *count < TRL__NOTABLE;
+    memmove(list + at + 1, list + at, (*count - at - 1) * sizeof *list);
+    list[at] = (trl__notable){utterance, value};
+}
+
+static int add_failure(pass_work *w, size_t utterance, const outcome *o, trl_error *err)
+{
+    const trl__run *runs;
+    const trl__pass *p = w->pass;
+    const trl_utterance *u = p->data->utterance[utterance];
+    trl__pass_result *r = w->result;
+    r->numbers.failed++;
+    if (r->failed_count < TRL__NOTABLE)
+        r->failed[r->failed_count++] = (trl__notable){utterance, o->status};
+    if (p->previous && trl__alignment_store_get(p->previous, utterance, &runs)->status != TRL__ALIGNED)
+        return 0;
+    return trl_findings_add(w->skipped, TRL_FINDING_UNALIGNED, u->source, u->line, u->id, err,
+                            "left out of iteration %d: %s (%zu frames)", p->iteration, trl__status_text(o->status),
+                            o->frames);
+}
+
+static int add_outcome(pass_work *w, size_t utterance, const outcome *o, const block *b, trl_error *err)
+{
+    trl_iteration *n = &w->result->numbers;
+    n->redone += o->redone > 0;
+    n->audited += (size_t)o->audited;
+    n->audited_frames += o->audited ? (double)o->frames : 0;
+    n->audited_differ += o->differ;
+    n->sound += (double)o->frames * w->pass->data->frame_seconds;
+    note(w->result->slowest, &w->result->slowest_count, utterance, o->seconds, 1);
+    int code =
+        trl__alignment_writer_add(w->alignments, o->status, o->log_likelihood, b->runs + o->first_run, o->runs, err);
+    if (code < 0 || o->status != TRL__ALIGNED)
+        return code < 0 ? code : add_failure(w, utterance, o, err);
+    n->utterances++;
+    note(w->result->worst, &w->result->worst_count, utterance, o->log_likelihood, -1);
+    return 0;
+}
+
+static int consume(void *user, size_t item, size_t slot, trl_error *err)
+{
+    pass_work *w = user;
+    const block *b = &w->blocks[slot];
+    double start = now();
+    trl__stats_merge(w->stats, b->local);
+    w->result->numbers.accumulate += now() - start;
+    int code = 0;
+    for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
+        code = add_outcome(w, u, &b->outcomes[u - item * TRL__BLOCK], b, err);
+    return code;
+}
+
+/* ---- The pass ---- */
+
+static int set_up(pass_work *w, trl_error *err)
+{
+    const trl__pass *p = w->pass;
+    w->worker_count = p->pool ? (size_t)trl_pool_threads(p->pool) : 1;
+    w->block_count = 2 * w->worker_count;
+    w->workers = trl__alloc_zero(w->worker_count, sizeof *w->workers);
+    w->blocks = trl__alloc_zero(w->block_count, sizeof *w->blocks);
+    if (!w->workers || !w->blocks)
+        return trl__fail_memory(err);
+    int code = trl__unit_map_create(p->model, p->lexicon, &w->map, err);
+    if (code == 0)
+        code = trl__device_load_model(p->device, p->model, &w->parameters, err);
+    for (size_t i = 0; code == 0 && i < w->worker_count; i++)
+        code = trl__aligner_create(p->device, &w->workers[i].aligner, err);
+    for (size_t i = 0; code == 0 && i < w->block_count; i++)
+        code = trl__local_stats_create(p->model, &w->blocks[i].local, err);
+    return code;
+}
+
+static void tear_down(pass_work *w)
+{
+    for (size_t i = 0; w->workers && i < w->worker_count; i++) {
+        trl__aligner_destroy(w->workers[i].aligner);
+        trl__graph_free(&w->workers[i].graph);
+        trl__free(w->workers[i].path);
+    }
+    for (size_t i = 0; w->blocks && i < w->block_count; i++) {
+        trl__local_stats_destroy(w->blocks[i].local);
+        trl__free(w->blocks[i].runs);
+    }
+    trl__free(w->workers);
+    trl__free(w->blocks);
+    trl__parameters_free(w->parameters);
+    trl__unit_map_destroy(w->map);
+}
+
+static void sum_times(const pass_work *w, trl_iteration *n)
+{
+    for (size_t i = 0; i < w->worker_count; i++) {
+        const trl__step_times *t = trl__aligner_times(w->workers[i].aligner);
+        n->load += t->load + w->workers[i].load;
+        n->score += t->score;
+        n->alpha += t->alpha;
+        n->backtrack += t->backtrack;
+        n->accumulate += t->accumulate;
+        n->gaussians_scored += t->gaussians;
+    }
+}
+
+int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_writer *alignments, trl_findings *skipped,
+                  trl__pass_result *result, trl_error *err)
+{
+    *result = (trl__pass_result){0};
+    pass_work w = {.pass = pass, .stats = stats, .alignments = alignments, .skipped = skipped, .result = result};
+    double start = now();
+    int code = set_up(&w, err);
+    trl__ordered_work work = {.count = (pass->data->count + TRL__BLOCK - 1) / TRL__BLOCK,
+                              .window = w.block_count,
+                              .produce = produce,
+                              .consume = consume,
+                              .user = &w};
+    if (code == 0)
+        code = trl__ordered_for(pass->pool, &work, err);
+    if (code == 0)
+        sum_times(&w, &result->numbers);
+    trl_iteration *n = &result->numbers;
+    n->number = pass->iteration;
+    n->frames = stats->totals.frames;
+    n->log_likelihood = n->frames > 0 ? stats->totals.log_likelihood / n->frames : 0;
+    n->joint = n->frames > 0 ? stats->totals.joint / n->frames : 0;
+    n->seconds = now() - start;
+    tear_down(&w);
+    if (code == 0 && n->utterances == 0)
+        code = trl__fail(err, TRL_EINVAL, "iteration %d: none of the %zu utterances could be aligned; %s",
+                         pass->iteration, pass->data->count, trl__status_text((int32_t)result->failed[0].value));
+    return code;
+}

@@ -1,0 +1,214 @@
+/* Features are extracted once into a packed file and mapped: every iteration reads them again, and the system keeps in memory what
+ * fits. */
+#include "train/training_data.h"
+#include "align/unknown_words.h"
+#include "base/fail.h"
+#include "base/hash_map.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <trellis/extract.h>
+
+/* ---- Features ---- */
+
+static int write_frames(void *user, const trl_utterance *u, const trl_matrix *frames, trl_error *err)
+{
+    return trl_feature_writer_add(user, u->id, frames, err);
+}
+
+static int extract(const trl_corpus *corpus, const trl_frontend *frontend, const trl_train_options *options,
+                   const char *path, trl_pool *pool, trl_findings *skipped, trl_error *err)
+{
+    trl_feature_writer_options w = trl_feature_writer_defaults();
+    w.frontend = trl_frontend_description(frontend);
+    trl_feature_writer *writer;
+    int code = trl_feature_writer_open(path, &w, &writer, err);
+    if (code < 0)
+        return code;
+    trl_extract_options e = trl_extract_defaults();
+    e.channel = options->channel;
+    e.skip_bad = options->skip_bad;
+    code = trl_extract_corpus(corpus, frontend, &e, pool, skipped, write_frames, writer, NULL, err);
+    if (code == 0)
+        return trl_feature_writer_commit(writer, err);
+    trl_feature_writer_abort(writer);
+    return code;
+}
+
+static int is_there(const char *path, const char *frontend)
+{
+    trl_feature_reader *reader;
+    if (trl_feature_reader_open(path, &reader, NULL) < 0)
+        return 0;
+    const char *made_by = trl_feature_reader_frontend(reader);
+    int same = made_by && strcmp(made_by, frontend) == 0;
+    trl_feature_reader_close(reader);
+    return same;
+}
+
+/* The step between frames comes from the description that is stored with the features. */
+static int describe(trl__training_data *d, const char *description, trl_error *err)
+{
+    trl_frontend_options o;
+    int code = trl_frontend_preset(&o, "mfcc", err);
+    if (code == 0 && description)
+        code = trl_frontend_parse(&o, description, "the features' front end", err);
+    trl_matrix_free(&o.transform);
+    if (code < 0)
+        return code;
+    d->frame_seconds = o.shift_ms / 1000;
+    d->frontend = trl__strdup(description ? description : "");
+    return d->frontend ? 0 : trl__fail_memory(err);
+}
+
+static int open_features(trl__training_data *d, const char *place, trl_error *err)
+{
+    int code = trl_feature_reader_open(place, &d->features, err);
+    if (code < 0)
+        return code;
+    if (trl_feature_reader_count(d->features) == 0)
+        return trl__fail(err, TRL_EINVAL,
+                         "%s: no features to train with; training reads packed files (trellis features copy IN OUT.trf "
+                         "makes one)",
+                         place);
+    return describe(d, trl_feature_reader_frontend(d->features), err);
+}
+
+/* ---- Words ---- */
+
+/* What looking words up needs. */
+typedef struct lookup {
+    const trl_lexicon *lexicon;
+    int policy; /* trl_unknown_words */
+    trl__transcript transcript;
+    trl__unknown_words unknown;
+    trl_findings *skipped;
+} lookup;
+
+/* Is the utterance usable? 1, 0 with a finding, or an error. */
+static int judge(lookup *l, const trl_utterance *u, trl_error *err)
+{
+    if (l->transcript.unknown_count == 0)
+        return 1;
+    if (l->policy == TRL_UNKNOWN_FAIL)
+        return trl__unknown_words_fail(&l->unknown, u, &l->transcript, err);
+    if (l->policy == TRL_UNKNOWN_SKIP)
+        return trl__unknown_words_skip(&l->unknown, u, &l->transcript, l->skipped, err);
+    int code = trl__unknown_words_count(&l->unknown, u, &l->transcript, err);
+    return code < 0 ? code : 1;
+}
+
+static void mix(trl__training_data *d, const void *bytes, size_t size)
+{
+    d->fingerprint = d->fingerprint * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(bytes, size);
+}
+
+static int add_utterance(trl__training_data *d, const trl_utterance *u, size_t feature, lookup *l, trl_error *err)
+{
+    int usable = trl__transcript_split(&l->transcript, l->lexicon, u->text ? u->text : "", err);
+    if (usable == 0)
+        usable = judge(l, u, err);
+    if (usable <= 0)
+        return usable;
+    size_t count = l->transcript.count;
+    if (TRL_GROW(d->words, d->word_capacity, d->word_count + count) < 0)
+        return trl__fail_memory(err);
+    memcpy(d->words + d->word_count, l->transcript.words, count * sizeof *d->words);
+    d->word_count += count;
+    d->utterance[d->count] = u;
+    d->feature[d->count] = feature;
+    d->first_word[++d->count] = d->word_count;
+    mix(d, u->id, strlen(u->id));
+    mix(d, l->transcript.words, count * sizeof *d->words);
+    return 0;
+}
+
+static int add_features(trl__training_data *d, size_t number, const trl_corpus *corpus, lookup *l, trl_error *err)
+{
+    trl_matrix frames = {0};
+    const char *id;
+    int code = trl_feature_reader_get(d->features, number, &id, &frames, err);
+    long utterance = code < 0 ? -1 : trl_corpus_find(corpus, id);
+    if (utterance < 0)
+        return code;
+    if (d->dim != 0 && (size_t)d->dim != frames.cols)
+        return trl__fail(err, TRL_EINVAL, "utterance %s has %zu values per frame where others have %d", id, frames.cols,
+                         d->dim);
+    d->dim = (int32_t)frames.cols;
+    return add_utterance(d, trl_corpus_get(corpus, (size_t)utterance), number, l, err);
+}
+
+/* Utterances that the corpus has and the features lack. */
+static int name_missing(const trl__training_data *d, const trl_corpus *corpus, trl_findings *skipped, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < trl_corpus_count(corpus); i++) {
+        trl_matrix frames = {0};
+        const trl_utterance *u = trl_corpus_get(corpus, i);
+        if (!u->bad && trl_feature_reader_find(d->features, u->id, &frames, NULL) == TRL_ENOENT)
+            code = trl_findings_add(skipped, TRL_FINDING_NO_SOUND, u->source, u->line, u->id, err,
+                                    "left out: there are no features of it");
+    }
+    return code;
+}
+
+static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl_error *err)
+{
+    size_t count = trl_feature_reader_count(d->features);
+    d->utterance = trl__alloc(count, sizeof *d->utterance);
+    d->feature = trl__alloc(count, sizeof *d->feature);
+    d->first_word = trl__alloc_zero(count + 1, sizeof *d->first_word);
+    if (!d->utterance || !d->feature || !d->first_word)
+        return trl__fail_memory(err);
+    int code = 0;
+    mix(d, d->frontend, strlen(d->frontend));
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = add_features(d, i, corpus, l, err);
+    if (code == 0)
+        code = trl__unknown_words_name(&l->unknown, l->skipped, err);
+    if (code == 0 && d->count == 0)
+        code = trl__fail(err, TRL_EINVAL, "no utterance is left to train with; `trellis corpus check` says why");
+    return code;
+}
+
+/* ---- Both ---- */
+
+int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
+                              const trl_train_options *options, const char *path, int reuse, trl_pool *pool,
+                              trl_findings *skipped, trl__training_data **out, trl_error *err)
+{
+    trl__training_data *d = trl__alloc_zero(1, sizeof *d);
+    if (!d)
+        return trl__fail_memory(err);
+    lookup l = {
+        .lexicon = lexicon, .policy = options->unknown_words, .unknown = {.lexicon = lexicon}, .skipped = skipped};
+    int are_there = options->features || (reuse && is_there(path, trl_frontend_description(frontend)));
+    int code = are_there ? 0 : extract(corpus, frontend, options, path, pool, skipped, err);
+    if (code == 0)
+        code = open_features(d, options->features ? options->features : path, err);
+    if (code == 0 && are_there)
+        code = name_missing(d, corpus, skipped, err);
+    if (code == 0)
+        code = match(d, corpus, &l, err);
+    trl__transcript_free(&l.transcript);
+    trl__unknown_words_free(&l.unknown);
+    if (code < 0) {
+        trl__training_data_destroy(d);
+        return code;
+    }
+    *out = d;
+    return 0;
+}
+
+void trl__training_data_destroy(trl__training_data *d)
+{
+    if (!d)
+        return;
+    trl_feature_reader_close(d->features);
+    trl__free(d->frontend);
+    trl__free(d->utterance);
+    trl__free(d->feature);
+    trl__free(d->first_word);
+    trl__free(d->words);
+    trl__free(d);
+}

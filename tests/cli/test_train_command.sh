@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# trellis train as a user runs it: a model from synthesised speech, the same bytes for any number of threads and after any
+# interruption, and what it says about wrong input.
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+for program in espeak-ng flite sox; do
+    command -v $program >/dev/null || skip "$program is not installed"
+done
+cd "$folder" || exit 1
+"$TRELLIS_SOURCE_DIR/scripts/make-demo-corpus" data --speakers 3 >/dev/null || wrong "no corpus"
+lexicon=data/lexicon.txt
+train() { "$TRELLIS" train data "$lexicon" --components 4 --iterations 2 "$@"; }
+
+# One thread, two, seven: the same bytes. Nothing is left beside the model and its journal.
+expect 0 train -o one.trm --threads 1
+contains "$err" "7/7" "iterations are shown"
+contains "$err" "hours/hour" "the speed is shown"
+for threads in 2 7; do
+    expect 0 train -o other.trm --threads $threads
+    cmp one.trm other.trm || wrong "$threads threads give another model"
+done
+[ -d one.trm.work ] && wrong "the folder with checkpoints is still there"
+[ "$(wc -l <one.trm.journal)" = 7 ] || wrong "the journal has not one line per iteration"
+"$TRELLIS" model stat one.trm >stat || wrong "the model can't be read"
+
+# Killed again and again: --resume goes on, and the model is the same.
+rounds=0
+resume=
+while [ $rounds -lt 60 ]; do
+    train -o killed.trm $resume --quiet 2>/dev/null &
+    child=$!
+    # as soon as another iteration is complete
+    before=$(sed -n 's/iteration //p' killed.trm.work/checkpoint 2>/dev/null)
+    while kill -0 $child 2>/dev/null; do
+        now=$(sed -n 's/iteration //p' killed.trm.work/checkpoint 2>/dev/null)
+        [ "${now:-0}" = "${before:-0}" ] || break
+    done
+    kill -9 $child 2>/dev/null
+    wait $child 2>/dev/null && break
+    [ -f killed.trm.work/checkpoint ] && resume=--resume
+    rounds=$((rounds + 1))
+done
+[ $rounds -gt 1 ] || wrong "the training was never killed"
+[ -f killed.trm ] || expect 0 train -o killed.trm --resume
+cmp one.trm killed.trm || wrong "after $rounds interruptions the model is another"
+
+# A checkpoint of other options is refused; none at all too.
+train -o left.trm --keep --quiet
+expect 3 "$TRELLIS" train data "$lexicon" -o left.trm --components 8 --iterations 2 --resume
+contains "$err" "other" "another training's checkpoint"
+expect 3 train -o none.trm --resume
+contains "$err" "none.trm.work" "no checkpoint to resume from"
+[ -e none.trm ] && wrong "a model without a training"
+
+# Words that the lexicon lacks.
+grep -v "^SEVEN " "$lexicon" >short.txt
+lexicon=short.txt
+expect 1 train -o short.trm
+contains "$err" "SEVEN" "the unknown word is named"
+[ -f short.trm ] || wrong "no model although most utterances are usable"
+expect 3 train -o fail.trm --oov fail
+contains "$err" "SEVEN" "the unknown word is named"
+expect 0 train -o noise.trm --oov noise
+lexicon=data/lexicon.txt
+
+# A sound that is too short for its words is left out, by name.
+cp -r data broken
+sox -n -r 16000 -b 16 broken/short.wav synth 0.2 sine 300
+first=$(head -1 broken/text | cut -d' ' -f1)
+sed -i "s|^$first .*|$first short.wav|" broken/wav.scp
+sed -i "s|^$first .*|$first SEVEN SEVEN SEVEN SEVEN SEVEN|" broken/text
+expect 1 "$TRELLIS" train broken "$lexicon" -o broken.trm --components 1 --iterations 1 --skip-bad
+contains "$err" "$first" "the utterance is named"
+contains "$err" "shorter" "the reason is given"
+
+# Wrong arguments.
+expect 2 "$TRELLIS" train data
+expect 2 "$TRELLIS" train data "$lexicon"
+expect 2 train -o x.trm --margin wide
+contains "$err" "auto" "what a margin may be"
+expect 2 train -o x.trm --em newton
+contains "$err" "baum-welch" "what a method may be"
+expect 2 train -o x.trm --iterations 0
+expect 3 "$TRELLIS" train data no-such-lexicon.txt -o x.trm
+contains "$err" "no-such-lexicon.txt" "the file is named"
+expect 3 train -o no/such/folder/x.trm
+[ -e x.trm ] && wrong "a model although the arguments were wrong"
+finish

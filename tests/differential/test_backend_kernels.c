@@ -1,0 +1,163 @@
+/* Every operation of the backend at every level of this machine, against the reference. */
+#include "cmocka_test.h"
+#include "search_fixture.h"
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/cpu.h"
+
+static const trl__gmm_kernel *kernels[5];
+static size_t kernel_count;
+
+static void find_kernels(void)
+{
+    kernels[kernel_count++] = &trl__gmm_scalar;
+    kernels[kernel_count++] = &trl__gmm_base;
+#if defined __aarch64__
+    kernels[kernel_count++] = &trl__gmm_neon;
+#endif
+#if TRELLIS_SIMD
+    if (trl__cpu_best() >= TRL__CPU_AVX2)
+        kernels[kernel_count++] = &trl__gmm_avx2;
+    if (trl__cpu_best() >= TRL__CPU_AVX512)
+        kernels[kernel_count++] = &trl__gmm_avx512;
+#endif
+}
+
+static void scores_are_the_references(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kernel_count; i++)
+        assert_int_equal(compare_kernel_with_reference(kernels[i], 300), 0);
+}
+
+/* ---- Whole searches ---- */
+
+typedef struct outcome {
+    trl__stats *viterbi, *baum_welch;
+    double log_likelihood, joint, total;
+    int found;
+} outcome;
+
+/* The path is the reference's (given), when there is one: where two paths are nearly equal, rounding decides. */
+static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const int32_t *path, const int32_t *path_arc)
+{
+    trl_error err;
+    trl__search *s = &r->s;
+    trl__device *device;
+    trl__stream *stream;
+    trl__parameters *parameters;
+    trl__local_stats *local;
+    outcome o = {0};
+    assert_int_equal(trl__cpu_open(kernel, &device, &err), 0);
+    assert_int_equal(trl__stream_create(device, &stream, &err), 0);
+    assert_int_equal(trl__device_load_model(device, &r->model, &parameters, &err), 0);
+    assert_int_equal(trl__local_stats_create(&r->model, &local, &err), 0);
+    assert_int_equal(trl__stats_create(&r->model, &o.viterbi, &err), 0);
+    assert_int_equal(trl__stats_create(&r->model, &o.baum_welch, &err), 0);
+    assert_int_equal(trl__stream_frames(stream, parameters, s, 1, &err), 0);
+    assert_int_equal(trl__stream_score(stream, parameters, s, 1, &err), 0);
+    assert_int_equal(trl__stream_viterbi(stream, s, 1, &err), 0);
+    o.found = s->last_node >= 0;
+    o.log_likelihood = s->log_likelihood;
+    if (o.found) {
+        assert_int_equal(trl__stream_backtrack(stream, s, 1, &err), 0);
+        if (path) {
+            memcpy(s->path, path, r->frames.rows * sizeof *path);
+            memcpy(s->path_arc, path_arc, r->frames.rows * sizeof *path_arc);
+        }
+        assert_int_equal(trl__stream_accumulate(stream, parameters, s, 1, local, &err), 0);
+        o.joint = s->joint;
+        trl__stats_merge(o.viterbi, local);
+        trl__local_stats_zero(local);
+    }
+    assert_int_equal(trl__stream_forward_backward(stream, s, 1, &err), 0);
+    o.total = s->total;
+    assert_int_equal(o.total > -INFINITY, o.found);
+    if (o.found) {
+        assert_int_equal(trl__stream_accumulate_soft(stream, parameters, s, 1, local, &err), 0);
+        trl__stats_merge(o.baum_welch, local);
+    }
+    assert_int_equal(trl__stream_wait(stream, &err), 0);
+    trl__local_stats_destroy(local);
+    trl__parameters_free(parameters);
+    trl__stream_destroy(stream);
+    trl__device_close(device);
+    return o;
+}
+
+static void assert_near(const double *a, const double *b, size_t count, double tolerance, const char *what)
+{
+    double scale = 1;
+    for (size_t i = 0; i < count; i++)
+        scale = fmax(scale, fabs(b[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(a[i] - b[i]) <= tolerance * scale))
+            fail_msg("%s %zu of %zu: %.10g, not %.10g", what, i, count, a[i], b[i]);
+}
+
+static void assert_same_statistics(const trl__stats *a, const trl__stats *b, double tolerance)
+{
+    size_t sums = (size_t)b->gaussians * (size_t)b->dim;
+    assert_near(a->count, b->count, (size_t)b->gaussians, tolerance, "count");
+    assert_near(a->sum, b->sum, sums, tolerance, "sum");
+    assert_near(a->square, b->square, sums, tolerance, "square");
+    assert_near(a->transition, b->transition, (size_t)b->transitions + 1, tolerance, "transition");
+    assert_true(a->totals.frames == b->totals.frames && a->totals.utterances == b->totals.utterances);
+    assert_near(&a->totals.log_likelihood, &b->totals.log_likelihood, 1, 1e-6, "total");
+    assert_near(&a->totals.joint, &b->totals.joint, 1, 1e-6, "joint total");
+}
+
+static void free_outcome(outcome *o)
+{
+    trl__stats_destroy(o->viterbi);
+    trl__stats_destroy(o->baum_welch);
+}
+
+/* The components of a state must lie well apart, so that rounding never decides which one is best. */
+static void check_search(uint64_t seed)
+{
+    chance c = {seed, 1u << 30};
+    mixture_kind kind = {
+        1 + pick(&c, 40), 1 + pick(&c, 5), 1 + pick(&c, pick(&c, 3) ? 6 : 40), 2, pick(&c, 2) ? 0 : 5, 0.5f};
+    random_search *r =
+        random_search_make(seed, (graph_kind)pick(&c, GRAPH_KINDS), 1 + pick(&c, 20), 1 + pick(&c, 100), kind);
+    r->s.combine = pick(&c, 2) ? TRL__MAX : TRL__LOG_ADD;
+    outcome expected = run_search(&trl__gmm_ref, r, NULL, NULL);
+    size_t bytes = r->frames.rows * sizeof(int32_t);
+    int32_t *path = malloc(bytes), *path_arc = malloc(bytes);
+    memcpy(path, r->s.path, bytes);
+    memcpy(path_arc, r->s.path_arc, bytes);
+    for (size_t i = 0; i < kernel_count; i++) {
+        outcome got = run_search(kernels[i], r, expected.found ? path : NULL, path_arc);
+        assert_int_equal(got.found, expected.found);
+        if (expected.found) {
+            assert_near(&got.log_likelihood, &expected.log_likelihood, 1, 1e-6, "log-likelihood");
+            assert_near(&got.total, &expected.total, 1, 1e-6, "sum of all paths");
+            assert_near(&got.joint, &expected.joint, 1, 1e-6, "joint");
+            assert_same_statistics(got.viterbi, expected.viterbi, 1e-12);
+            assert_same_statistics(got.baum_welch, expected.baum_welch, 1e-4);
+        }
+        free_outcome(&got);
+    }
+    free(path);
+    free(path_arc);
+    free_outcome(&expected);
+    random_search_free(r);
+}
+
+static void searches_are_the_references(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 1000; seed++)
+        check_search(seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_are_the_references),
+        cmocka_unit_test(searches_are_the_references),
+    };
+    find_kernels();
+    return RUN(tests);
+}
