@@ -338,7 +338,7 @@ int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_e
     if (code == 0)
         code = trl__mmf_parse(mmf, text.bytes, text.size, &set, err);
     trl__text_free(&text);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (list)
         code = trl__text_read(list, &names, err);

@@ -34,7 +34,7 @@ static int fail(reader *r, int code, const char *what)
 static int read_triple(reader *r, int tuples)
 {
     trl_model *m = r->model;
-    int32_t phone, state, pdf = 0, other;
+    int32_t phone = 0, state = 0, pdf = 0, other;
     int code = trl__kaldi_int(&r->in, &phone);
     if (code == 0)
         code = trl__kaldi_int(&r->in, &state);

@@ -50,8 +50,8 @@ static int add_state(reader *r, int32_t pdf_class)
 
 static int add_arc(reader *r)
 {
-    int32_t to;
-    float probability;
+    int32_t to = 0;
+    float probability = 0;
     int code = trl__kaldi_int(r->in, &to);
     if (code == 0)
         code = trl__kaldi_float(r->in, &probability);

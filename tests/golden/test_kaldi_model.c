@@ -264,6 +264,13 @@ static void names_say_what_units_are(void **state)
 
 /* ---- Transitions ---- */
 
+/* The number behind this text in the line, or `otherwise`. */
+static double number_after(const char *line, const char *text, double otherwise)
+{
+    const char *place = strstr(line, text);
+    return place ? strtod(place + strlen(text), NULL) : otherwise;
+}
+
 /* show-transitions: "Transition-id = 3 p = 0.196297 … [0 -> 2]" below "Transition-state 1: phone = SIL hmm-state = 0 pdf = 0". */
 static void transitions_are_kaldis(void **state)
 {
@@ -272,26 +279,64 @@ static void transitions_are_kaldis(void **state)
     FILE *file = fopen(golden_path("an4-mono/transitions_head.txt"), "r");
     assert_non_null(file);
     char line[256], phone[64] = "";
-    int hmm_state = 0, pdf = 0, id, from, to, count = 0;
-    double p;
+    double hmm_state = -1, pdf = -1;
+    int count = 0;
     while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, "Transition-state %*d: phone = %63s hmm-state = %d pdf = %d", phone, &hmm_state, &pdf) == 3)
+        const char *name = strstr(line, "phone = ");
+        if (name) {
+            snprintf(phone, sizeof phone, "%.*s", (int)strcspn(name + 8, " "), name + 8);
+            hmm_state = number_after(line, "hmm-state = ", -1);
+            pdf = number_after(line, "pdf = ", -1);
+        }
+        int id = (int)number_after(line, "Transition-id = ", 0);
+        if (id == 0)
             continue;
-        if (sscanf(line, " Transition-id = %d p = %lf", &id, &p) != 2)
-            continue;
-        if (sscanf(strchr(line, '[') ? strchr(line, '[') : "", "[%d -> %d]", &from, &to) != 2)
-            to = hmm_state;
         trl_transition t = trl_model_transition(model, id);
+        int to = (int)number_after(line, "-> ", hmm_state); /* without: [self-loop] */
         assert_string_equal(trl_model_unit(model, t.unit).name, phone);
-        assert_int_equal(t.state, hmm_state);
-        assert_int_equal(t.tied, pdf);
+        assert_int_equal(t.state, (int)hmm_state);
+        assert_int_equal(t.tied, (int)pdf);
         assert_int_equal(t.to, to == trl_model_unit(model, t.unit).states ? TRL_EXIT : to);
-        assert_true(fabs(exp((double)t.log_probability) - p) < 1e-5);
+        assert_true(fabs(exp((double)t.log_probability) - number_after(line, " p = ", 0)) < 1e-5);
         count++;
     }
     fclose(file);
     assert_true(count > 10);
     trl_model_destroy(model);
+}
+
+/* The next line: "utterance 1 start length phone". */
+static void expect_phone(FILE *ctm, const char *id, size_t begin, size_t end, int32_t unit)
+{
+    char line[256], *cursor = line;
+    double start, length;
+    int64_t phone;
+    assert_non_null(fgets(line, sizeof line, ctm));
+    line[strcspn(line, "\n")] = '\0';
+    assert_string_equal(trl__next_field(&cursor), id);
+    assert_string_equal(trl__next_field(&cursor), "1");
+    assert_int_equal(trl__parse_double(trl__next_field(&cursor), &start), 0);
+    assert_int_equal(trl__parse_double(trl__next_field(&cursor), &length), 0);
+    assert_int_equal(trl__parse_int(trl__next_field(&cursor), &phone), 0);
+    assert_int_equal(phone, unit + 1);
+    assert_true(fabs(start - 0.01 * (double)begin) < 1e-6 && fabs(length - 0.01 * (double)(end - begin)) < 1e-6);
+}
+
+/* Goes along the frames, and from phone to phone: one ends with the way out of its last state, behind which Kaldi puts the self-loops of
+ * that state. */
+static void expect_phones(const trl_model *model, const char *id, const int32_t *ids, size_t frames, FILE *ctm)
+{
+    for (size_t f = 0, begin = 0, left = 0; f < frames; f++) {
+        trl_transition t = trl_model_transition(model, ids[f]);
+        trl_transition next = trl_model_transition(model, ids[f + 1 < frames ? f + 1 : f]);
+        int loop = f + 1 < frames && next.unit == t.unit && next.state == t.state && next.to == t.state;
+        left = left || t.to == TRL_EXIT;
+        if (!left || loop)
+            continue;
+        expect_phone(ctm, id, begin, f + 1, t.unit);
+        left = 0;
+        begin = f + 1;
+    }
 }
 
 /* Kaldi's alignments as transition-ids give the pdf-ids that Kaldi gives, and its phones with their lengths. */
@@ -307,31 +352,13 @@ static void alignments_map_to_pdfs_and_phones(void **state)
     const char *id, *other;
     const int32_t *transitions, *tied;
     size_t frames, count, utterances = 0;
-    while (trl__int_ark_next(ids, &id, &transitions, &frames, &err) == 1) {
+    for (; trl__int_ark_next(ids, &id, &transitions, &frames, &err) == 1; utterances++) {
         assert_int_equal(trl__int_ark_next(pdfs, &other, &tied, &count, &err), 1);
         assert_string_equal(id, other);
         assert_int_equal(frames, count);
-        for (size_t f = 0, begin = 0, left = 0; f < frames; f++) {
-            trl_transition t = trl_model_transition(model, transitions[f]);
-            assert_int_equal(t.tied, tied[f]);
-            left = left || t.to == TRL_EXIT;
-            /* Kaldi puts the self-loops of a state behind the way out of it. */
-            trl_transition next = trl_model_transition(model, transitions[f + 1 < frames ? f + 1 : f]);
-            int loop = f + 1 < frames && next.unit == t.unit && next.state == t.state && next.to == t.state;
-            if (!left || loop)
-                continue;
-            left = 0;
-            char name[64];
-            double start, length;
-            int phone;
-            assert_int_equal(fscanf(ctm, "%63s 1 %lf %lf %d", name, &start, &length, &phone), 4);
-            assert_string_equal(name, id);
-            assert_int_equal(phone, t.unit + 1);
-            assert_true(fabs(start - 0.01 * (double)begin) < 1e-6 &&
-                        fabs(length - 0.01 * (double)(f + 1 - begin)) < 1e-6);
-            begin = f + 1;
-        }
-        utterances++;
+        for (size_t f = 0; f < frames; f++)
+            assert_int_equal(trl_model_transition(model, transitions[f]).tied, tied[f]);
+        expect_phones(model, id, transitions, frames, ctm);
     }
     assert_int_equal(utterances, 5);
     fclose(ctm);
