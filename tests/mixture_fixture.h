@@ -121,7 +121,12 @@ static inline void end_run(kernel_run *run)
     free(run->scratch);
 }
 
-/* The reference's score of one component. */
+static inline trl__gmm_work work_of(const kernel_run *run, int32_t tied, int32_t first, int32_t end)
+{
+    return (trl__gmm_work){&run->m, &run->placed, run->scratch, tied, first, end, (tied + 1) % run->m.tied_states};
+}
+
+/* The score of one component by its definition. */
 static inline double exact_score(const trl_model *model, int32_t gaussian, const float *frame)
 {
     double score = (double)model->log_weight[gaussian];
@@ -139,8 +144,9 @@ static inline int compare_scores(const trl__gmm_kernel *kernel, kernel_run *run,
                                  int32_t first, int32_t end, trl__combine combine, double allowed)
 {
     static float out[LONGEST + TRL__ROW_PAD], expected[LONGEST + TRL__ROW_PAD];
-    kernel->score(&run->m, &run->placed, tied, first, end, combine, tied, run->scratch, out);
-    trl__gmm_ref.score(&reference->m, &reference->placed, tied, first, end, combine, tied, NULL, expected);
+    trl__gmm_work work = work_of(run, tied, first, end), same = work_of(reference, tied, first, end);
+    kernel->score(&work, combine, out);
+    trl__gmm_ref.score(&same, combine, expected);
     for (int32_t i = 0; i < end - first; i++)
         if (!(fabs((double)out[i] - (double)expected[i]) <= score_tolerance((double)expected[i], allowed))) {
             printf("%s: dim %d, tied state %d of %d components, frame %d of %d to %d: score %.7g, not %.7g\n",
@@ -157,7 +163,8 @@ static inline int compare_best(const trl__gmm_kernel *kernel, kernel_run *run, c
 {
     int32_t component[TRL__TILE + TRL__ROW_PAD];
     float out[TRL__TILE + TRL__ROW_PAD];
-    kernel->best(&run->m, &run->placed, tied, first, end, run->scratch, component, out);
+    trl__gmm_work work = work_of(run, tied, first, end);
+    kernel->best(&work, component, out);
     for (int32_t i = 0; i < end - first; i++) {
         const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
         int32_t g = model->first_gaussian[tied], chosen = g + component[i];
@@ -180,7 +187,8 @@ static inline int compare_shares(const trl__gmm_kernel *kernel, kernel_run *run,
                                  int32_t first, int32_t end, const float *gamma, double allowed)
 {
     float *share = run->scratch;
-    kernel->shares(&run->m, &run->placed, tied, first, end, gamma, share);
+    trl__gmm_work work = work_of(run, tied, first, end);
+    kernel->shares(&work, gamma);
     for (int32_t i = 0; i < end - first; i++) {
         const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
         double largest = -INFINITY, total = 0;

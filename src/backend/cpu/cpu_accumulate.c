@@ -17,20 +17,34 @@
 
 /* ---- Viterbi ---- */
 
-/* Fills gaussian[t - begin]; returns the sum of the scores. */
-static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
-                              const trl__search *s, float *scratch, int32_t *gaussian)
+/* The first frame of the run in one tied state that ends at `end`; at most TRL__TILE frames. */
+static int32_t run_start(const trl__search *s, int32_t end)
 {
+    int32_t first = end - 1, tied = s->node_tied[s->path[first]];
+    while (first > s->begin && first > end - TRL__TILE && s->node_tied[s->path[first - 1]] == tied)
+        first--;
+    return first;
+}
+
+/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way, so the last
+ * parameters are still near. */
+static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
+                              const trl__search *s, float *scratch, const trl__local_stats *local, int32_t *gaussian)
+{
+    int32_t component[TRL__TILE + TRL__ROW_PAD];
     float scores[TRL__TILE + TRL__ROW_PAD];
     double total = 0;
-    for (int32_t t = s->begin, end; t < s->end; t = end) {
-        int32_t tied = s->node_tied[s->path[t]], *here = gaussian + (t - s->begin);
-        for (end = t + 1; end < s->end && end < t + TRL__TILE && s->node_tied[s->path[end]] == tied; end++)
-            ;
-        stream->kernel->best(m, placed, tied, t, end, scratch, here, scores);
-        for (int32_t i = 0; i < end - t; i++) {
-            here[i] += m->first_gaussian[tied];
-            total += (double)scores[i];
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    for (work.end = s->end; work.end > s->begin; work.end = work.first) {
+        work.first = run_start(s, work.end);
+        work.tied = s->node_tied[s->path[work.first]];
+        work.next = work.first > s->begin ? s->node_tied[s->path[work.first - 1]] : work.tied;
+        stream->kernel->best(&work, component, scores);
+        for (int32_t t = work.first; t < work.end; t++) {
+            int32_t g = m->first_gaussian[work.tied] + component[t - work.first];
+            gaussian[t - s->begin] = g;
+            total += (double)scores[t - work.first];
+            __builtin_prefetch(&local->slot_of[g]);
         }
     }
     return total;
@@ -57,11 +71,10 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const t
                         trl__local_stats *local, trl_error *err)
 {
     float *scratch = trl__cpu_scratch(stream, m);
-    int32_t count = s->end - s->begin,
-            *gaussian = trl__scratch_get(&stream->work, (size_t)count + TRL__ROW_PAD, sizeof *gaussian);
+    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
     if (!scratch || !gaussian)
         return trl__fail_memory(err);
-    double total = best_components(stream, m, placed, s, scratch, gaussian);
+    double total = best_components(stream, m, placed, s, scratch, local, gaussian);
     for (int32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             fetch_slot(local, gaussian[i + AHEAD]);
@@ -150,7 +163,14 @@ static int add_row(const soft *w, int32_t r, trl_error *err)
             continue;
         }
         int32_t count = length - i < TRL__TILE ? length - i : TRL__TILE, first = row->first + i;
-        w->stream->kernel->shares(w->m, w->placed, row->tied, first, first + count, w->gamma + i, w->share);
+        trl__gmm_work work = {.m = w->m,
+                              .placed = w->placed,
+                              .scratch = w->share,
+                              .tied = row->tied,
+                              .first = first,
+                              .end = first + count,
+                              .next = row->tied};
+        w->stream->kernel->shares(&work, w->gamma + i);
         for (int32_t c = 0; c < trl__components(w->m, row->tied); c++) {
             int code = add_component(w, w->m->first_gaussian[row->tied] + c, first, count,
                                      w->share + (size_t)c * TRL__TILE, err);

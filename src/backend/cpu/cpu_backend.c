@@ -238,9 +238,14 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         for (int32_t r = 0; r < s->rows; r++) {
             const trl__row *row = &s->row[r];
             s->gaussians += (double)(row->end - row->first) * trl__components(m, row->tied);
-            int32_t next = s->row[r + 1 < s->rows ? r + 1 : r].tied;
-            stream->kernel->score(m, placed, row->tied, row->first, row->end, s->combine, next, scratch,
-                                  s->scores + row->offset);
+            trl__gmm_work work = {.m = m,
+                                  .placed = placed,
+                                  .scratch = scratch,
+                                  .tied = row->tied,
+                                  .first = row->first,
+                                  .end = row->end,
+                                  .next = s->row[r + 1 < s->rows ? r + 1 : r].tied};
+            stream->kernel->score(&work, s->combine, s->scores + row->offset);
         }
     }
     return 0;

@@ -149,7 +149,8 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl
     for (int32_t t = s->begin; t < s->end; t++) {
         int32_t tied = s->node_tied[s->path[t]], component;
         float score;
-        stream->kernel->best(m, placed, tied, t, t + 1, NULL, &component, &score);
+        trl__gmm_work work = {.m = m, .placed = placed, .tied = tied, .first = t, .end = t + 1};
+        stream->kernel->best(&work, &component, &score);
         int code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
         if (code < 0)
             return code;
@@ -164,8 +165,8 @@ static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__
 {
     int32_t tied = s->node_tied[node];
     int code = 0;
-    stream->kernel->shares(m, placed, tied, t, t + 1, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])],
-                           share);
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = share, .tied = tied, .first = t, .end = t + 1};
+    stream->kernel->shares(&work, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])]);
     for (int32_t c = 0; code == 0 && c < trl__components(m, tied); c++)
         if (share[c * TRL__TILE] > 0)
             code = add_frame(local, m->first_gaussian[tied] + c, trl_matrix_row(s->frames, (size_t)t),

@@ -93,16 +93,19 @@ static double more_arcs(const search *w, const node *own, double best, uint32_t 
     return best;
 }
 
-static void advance(search *w, int32_t step)
+/* One frame. `bits` is a constant where it matters: compilers make a function for it. */
+static inline __attribute__((always_inline)) void advance(search *w, int32_t step, const int bits)
 {
     const double *before = w->before;
-    const int bits = w->s->back_bits;
-    trl__node_window_step(&w->window, step);
-    for (int32_t i = 0; i < w->window.count; i++) {
-        int32_t n = w->window.active[i];
-        node *own = &w->node[n];
-        if (step >= w->window.goes[n]) {
-            w->now[n] = -INFINITY;
+    double *now = w->now;
+    const int32_t *active = w->window.active, *goes = w->window.goes;
+    node *nodes = w->node;
+    uint8_t *back = w->s->back;
+    for (int32_t i = 0, count = w->window.count; i < count; i++) {
+        int32_t n = active[i];
+        node *own = &nodes[n];
+        if (step >= goes[n]) {
+            now[n] = -INFINITY;
             continue;
         }
         double first = before[own->from[0]] + own->weight[0], second = before[own->from[1]] + own->weight[1];
@@ -110,8 +113,8 @@ static void advance(search *w, int32_t step)
         double best = which ? second : first;
         if (own->arc < own->arc_end)
             best = more_arcs(w, own, best, &which);
-        w->now[n] = best + (double)*own->score++;
-        trl__set_back(w->s->back, own->bit, bits, which);
+        now[n] = best + (double)*own->score++;
+        trl__set_back(back, own->bit, bits, which);
         own->bit += bits;
     }
 }
@@ -122,7 +125,11 @@ int trl__cpu_viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err)
     if (set_up(&w, &stream->work) < 0)
         return trl__fail_memory(err);
     for (int32_t step = 0; step < s->end - s->begin; step++) {
-        advance(&w, step);
+        trl__node_window_step(&w.window, step);
+        if (s->back_bits == 1)
+            advance(&w, step, 1);
+        else
+            advance(&w, step, s->back_bits);
         double *swapped = w.before;
         w.before = w.now;
         w.now = swapped;

@@ -50,25 +50,29 @@ typedef struct trl__placed {
     float *values;
 } trl__placed;
 
+/* A stretch of frames of one tied state. */
+typedef struct trl__gmm_work {
+    const trl__mixtures *m;
+    const trl__placed *placed;
+    float *scratch; /* TRL__TILE floats for each of the components, rounded up to whole groups */
+    int32_t tied;
+    int32_t first, end; /* frames */
+    int32_t next;       /* the tied state whose turn comes after: its parameters can be fetched meanwhile */
+} trl__gmm_work;
+
 typedef struct trl__gmm_kernel {
     const char *name;
     int32_t group; /* of the packed parameters; 0: exact ones */
     int natural;   /* parameters in natural logarithms */
-    int32_t
-        in_lanes; /* frames are placed in blocks, one row per dimension (trl__place_blocks); 0: as (o, o²) frame by frame */
+    int in_lanes;  /* frames are placed in blocks, one row per dimension; 0: (o, o²) frame by frame */
 
-    /* Scores (natural logarithm) of frames [first, end) of a tied state; may write up to a multiple of TRL__ROW_PAD behind.
-     * `next` is the tied state whose turn comes after: its parameters can be fetched meanwhile. scratch: TRL__TILE floats for
-     * each of the components, rounded up to whole groups. */
-    void (*score)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                  trl__combine combine, int32_t next, float *scratch, float *out);
-    /* The best component of each frame (the first of equals), and its score. At most TRL__TILE frames. */
-    void (*best)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                 float *scratch, int32_t *component, float *out);
-    /* Each component's share of the mixture in each frame, times gamma of that frame: share[c * TRL__TILE + t - first]. At most
-     * TRL__TILE frames, of which gamma has as many. */
-    void (*shares)(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                   const float *gamma, float *share);
+    /* Scores, natural logarithm. */
+    void (*score)(const trl__gmm_work *w, trl__combine combine, float *out);
+    /* The best component of each frame (the first of equals), and its score. May write up to TRL__ROW_PAD behind the last. */
+    void (*best)(const trl__gmm_work *w, int32_t *component, float *out);
+    /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c * TRL__TILE + t - first.
+     * At most TRL__TILE frames; gamma has as many, whatever the stretch. */
+    void (*shares)(const trl__gmm_work *w, const float *gamma);
 } trl__gmm_kernel;
 
 extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__gmm_avx2, trl__gmm_avx512,

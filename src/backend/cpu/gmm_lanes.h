@@ -209,31 +209,31 @@ INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, f
         store(out + v * LANES, (largest[v] + logarithm(sum[v])) * ln_2);
 }
 
-static tile tile_of(const trl__mixtures *m, int32_t tied, float *scratch)
+static tile tile_of(const trl__gmm_work *work)
 {
-    return (tile){.p = m->packed + m->at[tied],
-                  .next = m->packed + m->at[tied],
+    const trl__mixtures *m = work->m;
+    return (tile){.p = m->packed + m->at[work->tied],
+                  .next = m->packed + m->at[work->next],
                   .size = trl__group_size(m),
                   .dim = m->dim,
-                  .groups = (trl__components(m, tied) + TRL__GROUP - 1) / TRL__GROUP,
-                  .differences = m->differences[tied],
-                  .scores = scratch};
+                  .groups = (trl__components(m, work->tied) + TRL__GROUP - 1) / TRL__GROUP,
+                  .differences = m->differences[work->tied],
+                  .scores = work->scratch};
 }
 
 /* Tiles begin at frames whose place is a multiple of LANES where that costs no register more, or one among many: loads
  * that cross a cache line make a tile about 1/14 slower. */
-static void score(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                  trl__combine combine, int32_t next, float *scratch, float *out)
+static void score(const trl__gmm_work *work, trl__combine combine, float *out)
 {
     float result[VECTORS * LANES];
-    tile w = tile_of(m, tied, scratch);
-    int32_t before = (first - placed->begin) % LANES, vectors = (end - first + LANES - 1) / LANES;
+    tile w = tile_of(work);
+    int32_t first = work->first, end = work->end, before = (first - work->placed->begin) % LANES;
+    int32_t vectors = (end - first + LANES - 1) / LANES;
     if ((before + end - first + LANES - 1) / LANES > vectors && vectors < 14)
         before = 0;
-    w.next = m->packed + m->at[next];
     for (int32_t t = first - before, behind; t < end; t = behind) {
         vectors = (end - t + LANES - 1) / LANES;
-        w.o = trl__placed_lanes(m, placed, t);
+        w.o = trl__placed_lanes(work->m, work->placed, t);
         if (vectors >= 3)
             score_tile(&w, 3, combine, result);
         else if (vectors == 2)
@@ -262,13 +262,13 @@ INLINE void best_tile(const tile *w, const int vectors, int32_t *component, floa
     }
 }
 
-static void best(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                 float *scratch, int32_t *component, float *out)
+static void best(const trl__gmm_work *work, int32_t *component, float *out)
 {
-    tile w = tile_of(m, tied, scratch);
-    for (int32_t t = first; t < end; t += LANES) {
-        w.o = trl__placed_lanes(m, placed, t);
-        best_tile(&w, 1, component + (t - first), out + (t - first));
+    tile w = tile_of(work);
+    for (int32_t t = work->first; t < work->end; t += LANES, component += LANES, out += LANES) {
+        w.o = trl__placed_lanes(work->m, work->placed, t);
+        best_tile(&w, 1, component, out);
+        w.next = w.p;
     }
 }
 
@@ -294,18 +294,19 @@ INLINE void shares_tile(const tile *w, const int vectors, const float *gamma)
         }
 }
 
-static void shares(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                   const float *gamma, float *share)
+static void shares(const trl__gmm_work *work, const float *gamma)
 {
-    for (int32_t t = first; t < end; t += VECTORS * LANES) {
-        tile w = tile_of(m, tied, share + (t - first));
-        w.o = trl__placed_lanes(m, placed, t);
-        if (end - t > 2 * LANES)
-            shares_tile(&w, 3, gamma + (t - first));
-        else if (end - t > LANES)
-            shares_tile(&w, 2, gamma + (t - first));
+    tile w = tile_of(work);
+    for (int32_t t = work->first; t < work->end; t += VECTORS * LANES, gamma += VECTORS * LANES) {
+        w.o = trl__placed_lanes(work->m, work->placed, t);
+        w.scores = work->scratch + (t - work->first);
+        if (work->end - t > 2 * LANES)
+            shares_tile(&w, 3, gamma);
+        else if (work->end - t > LANES)
+            shares_tile(&w, 2, gamma);
         else
-            shares_tile(&w, 1, gamma + (t - first));
+            shares_tile(&w, 1, gamma);
+        w.next = w.p;
     }
 }
 

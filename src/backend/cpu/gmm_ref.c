@@ -34,38 +34,35 @@ static int32_t mixture_score(const trl__mixtures *m, const float *frame, int32_t
     return which - first;
 }
 
-static void score(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                  trl__combine combine, int32_t next, float *scratch, float *out)
+static void score(const trl__gmm_work *w, trl__combine combine, float *out)
 {
-    (void)next, (void)scratch;
-    for (int32_t t = first; t < end; t++) {
+    for (int32_t t = w->first; t < w->end; t++) {
         double best, total;
-        mixture_score(m, trl_matrix_row(placed->source, (size_t)t), tied, &best, &total);
-        out[t - first] = (float)(combine == TRL__MAX ? best : total);
+        mixture_score(w->m, trl_matrix_row(w->placed->source, (size_t)t), w->tied, &best, &total);
+        out[t - w->first] = (float)(combine == TRL__MAX ? best : total);
     }
 }
 
-static void best(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                 float *scratch, int32_t *component, float *out)
+static void best(const trl__gmm_work *w, int32_t *component, float *out)
 {
-    (void)scratch;
-    for (int32_t t = first; t < end; t++) {
+    for (int32_t t = w->first; t < w->end; t++) {
         double of_best, total;
-        component[t - first] = mixture_score(m, trl_matrix_row(placed->source, (size_t)t), tied, &of_best, &total);
-        out[t - first] = (float)of_best;
+        component[t - w->first] =
+            mixture_score(w->m, trl_matrix_row(w->placed->source, (size_t)t), w->tied, &of_best, &total);
+        out[t - w->first] = (float)of_best;
     }
 }
 
-static void shares(const trl__mixtures *m, const trl__placed *placed, int32_t tied, int32_t first, int32_t end,
-                   const float *gamma, float *share)
+static void shares(const trl__gmm_work *w, const float *gamma)
 {
-    for (int32_t t = first; t < end; t++) {
-        const float *frame = trl_matrix_row(placed->source, (size_t)t);
+    int32_t first = w->m->first_gaussian[w->tied], end = w->m->first_gaussian[w->tied + 1];
+    for (int32_t t = w->first; t < w->end; t++) {
+        const float *frame = trl_matrix_row(w->placed->source, (size_t)t);
         double of_best, total;
-        mixture_score(m, frame, tied, &of_best, &total);
-        for (int32_t c = 0; c < trl__components(m, tied); c++)
-            share[(size_t)c * TRL__TILE + (size_t)(t - first)] =
-                (float)((double)gamma[t - first] * exp(component_score(m, frame, m->first_gaussian[tied] + c) - total));
+        mixture_score(w->m, frame, w->tied, &of_best, &total);
+        for (int32_t g = first; g < end; g++)
+            w->scratch[(size_t)(g - first) * TRL__TILE + (size_t)(t - w->first)] =
+                (float)((double)gamma[t - w->first] * exp(component_score(w->m, frame, g) - total));
     }
 }
 

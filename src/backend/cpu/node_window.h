@@ -8,8 +8,11 @@
 
 #include "backend/cpu/cpu_backend.h"
 
+#include <string.h>
+
 typedef struct trl__node_window {
     int32_t *head;   /* by step: the first node that comes then; -1: none */
+    int32_t *gone;   /* by step: how many nodes leave the list */
     int32_t *link;   /* by node: the next one that comes with it */
     int32_t *goes;   /* by node: the first step behind its band */
     int32_t *active; /* the list */
@@ -31,7 +34,7 @@ static inline void *trl__take(char **at, size_t count, size_t size)
 
 static inline size_t trl__node_window_size(int32_t nodes, int32_t steps)
 {
-    return trl__piece((size_t)steps, 4) + 3 * trl__piece((size_t)nodes, 4);
+    return trl__piece((size_t)steps, 4) + trl__piece((size_t)steps + 3, 4) + 3 * trl__piece((size_t)nodes, 4);
 }
 
 /* Nodes are numbered from s->node_begin here. */
@@ -39,12 +42,13 @@ static inline void trl__node_window_begin(trl__node_window *w, const trl__search
 {
     int32_t nodes = s->node_end - s->node_begin, steps = s->end - s->begin;
     w->head = trl__take(memory, (size_t)steps, 4);
+    w->gone = trl__take(memory, (size_t)steps + 3, 4);
     w->link = trl__take(memory, (size_t)nodes, 4);
     w->goes = trl__take(memory, (size_t)nodes, 4);
     w->active = trl__take(memory, (size_t)nodes, 4);
     w->count = 0;
-    for (int32_t i = 0; i < steps; i++)
-        w->head[i] = -1;
+    memset(w->head, -1, (size_t)steps * sizeof *w->head);
+    memset(w->gone, 0, (size_t)(steps + 3) * sizeof *w->gone);
     for (int32_t i = nodes - 1; i >= 0; i--) { /* backwards, so that nodes come in their order */
         int32_t first = s->node_first[s->node_begin + i], end = s->node_end_frame[s->node_begin + i];
         first = first < s->begin ? s->begin : first;
@@ -53,6 +57,7 @@ static inline void trl__node_window_begin(trl__node_window *w, const trl__search
             continue;
         int32_t comes = backwards ? s->end - end : first - s->begin;
         w->goes[i] = backwards ? s->end - first : end - s->begin;
+        w->gone[w->goes[i] + 2]++;
         w->link[i] = w->head[comes];
         w->head[comes] = i;
     }
@@ -60,10 +65,10 @@ static inline void trl__node_window_begin(trl__node_window *w, const trl__search
 
 static inline void trl__node_window_step(trl__node_window *w, int32_t step)
 {
-    int32_t kept = 0;
-    for (int32_t i = 0; i < w->count; i++) {
+    int32_t kept = w->gone[step] ? 0 : w->count;
+    for (int32_t i = 0; w->gone[step] && i < w->count; i++) {
         w->active[kept] = w->active[i];
-        kept += step <= w->goes[w->active[i]] + 1;
+        kept += step < w->goes[w->active[i]] + 2;
     }
     for (int32_t n = w->head[step]; n >= 0; n = w->link[n])
         w->active[kept++] = n;
