@@ -20,7 +20,7 @@
 static train_sizes choose_sizes(const bench_options *o)
 {
     if (o->tiny)
-        return (train_sizes){.hours = 0.02,
+        return (train_sizes){.hours = 0.01,
                              .tied_states = 200,
                              .copies = 2,
                              .runs = 1,

@@ -198,7 +198,7 @@ static double align_cpu(const an4 *a, const trl_model *model, const trl_corpus *
 static double peer_rtf(an4 *a, const trl_corpus *corpus)
 {
     char list[4200], arguments[8400];
-    size_t count = trl_corpus_count(corpus), step = a->b->options->quick ? 6 : 1;
+    size_t count = trl_corpus_count(corpus), step = a->b->options->tiny ? 40 : a->b->options->quick ? 6 : 1;
     snprintf(list, sizeof list, "%s/list", a->folder);
     FILE *file = fopen(list, "w");
     for (size_t i = 0; file && i < count; i += step) {
