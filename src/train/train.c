@@ -16,6 +16,7 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
+#define LEAST_AUDIT 50  /* utterances, where there are so many */
 #define UNSETTLED 0.001 /* share of the audited frames that differ: above it the next iteration searches widely */
 
 /* ---- Options ---- */
@@ -124,6 +125,11 @@ static trl__pass_kind pass_kind(const training *t, int iteration)
     return t->checkpoint->settled ? TRL__PASS_BAND : TRL__PASS_WIDE;
 }
 
+static double audit_share(const training *t)
+{
+    return t->options->audit > 0 ? fmax(t->options->audit, LEAST_AUDIT / (double)t->data->count) : 0;
+}
+
 static void judge_audit(training *t, const trl_iteration *n)
 {
     t->checkpoint->settled = n->number > 2 && (t->options->margin == TRL_MARGIN_FULL || t->options->audit == 0 ||
@@ -156,6 +162,7 @@ static int expect(training *t, int iteration, trl__stats *stats, trl__pass_resul
                       .previous = t->alignments,
                       .kind = pass_kind(t, iteration),
                       .iteration = iteration,
+                      .audit = audit_share(t),
                       .options = t->options,
                       .search = trl__pass_search(t->options),
                       .pool = t->pool};

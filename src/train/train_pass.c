@@ -96,9 +96,7 @@ static double difference(const trl__run *a, const trl__run *b, int32_t frames)
 static int is_audited(const pass_work *w, size_t utterance)
 {
     const trl__pass *p = w->pass;
-    double least = TRL__LEAST_AUDIT / (double)p->data->count;
-    double share = p->options->audit > 0 && p->options->audit < least ? least : p->options->audit;
-    return (double)trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < share;
+    return (double)trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < p->audit;
 }
 
 static int keep_path(worker *k, const trl__search_result *found, trl_error *err)

@@ -10,9 +10,8 @@
 #include "train/alignment_store.h"
 #include "train/training_data.h"
 
-#define TRL__BLOCK 50       /* utterances ([000] 3.4: 50 to 200) */
-#define TRL__LEAST_AUDIT 50 /* utterances, where there are so many */
-#define TRL__NOTABLE 10     /* utterances that a report names */
+#define TRL__BLOCK 50   /* utterances ([000] 3.4: 50 to 200) */
+#define TRL__NOTABLE 10 /* utterances that a report names */
 
 typedef enum trl__pass_kind {
     TRL__PASS_FLAT,  /* frames are shared out evenly, nothing is searched */
@@ -29,6 +28,7 @@ typedef struct trl__pass {
     const trl__alignment_store *previous; /* of the last iteration; may be NULL when it is no guide: FLAT, FIRST */
     trl__pass_kind kind;
     int iteration; /* from 1; chooses the utterances to audit */
+    double audit;  /* share of the utterances to audit */
     const trl_train_options *options;
     trl__search_options search;
     trl_pool *pool;
