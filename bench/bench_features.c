@@ -39,25 +39,17 @@ typedef struct state {
     sound sound;
 } state;
 
-static void check(int code, const trl_error *err)
-{
-    if (code < 0) {
-        fprintf(stderr, "trellis-bench: %s\n", err->text);
-        exit(3);
-    }
-}
-
 static trl_frontend *make_frontend(const char *preset, int whole)
 {
     trl_error err;
     trl_frontend_options o;
     trl_frontend *frontend;
-    check(trl_frontend_preset(&o, preset, &err), &err);
+    bench_check(trl_frontend_preset(&o, preset, &err), &err);
     if (whole) {
         o.cmvn = TRL_CMVN_UTTERANCE;
         o.deltas = 2;
     }
-    check(trl_frontend_create(&o, &frontend, &err), &err);
+    bench_check(trl_frontend_create(&o, &frontend, &err), &err);
     return frontend;
 }
 
@@ -67,7 +59,7 @@ static trl_corpus *read_sound_only(const char *place, trl_findings *findings)
     trl_corpus *corpus;
     trl_corpus_options o = trl_corpus_defaults();
     o.need_text = 0;
-    check(trl_corpus_read(place, &o, findings, &corpus, &err), &err);
+    bench_check(trl_corpus_read(place, &o, findings, &corpus, &err), &err);
     return corpus;
 }
 
@@ -76,15 +68,13 @@ static void read_corpus(state *s)
     trl_error err;
     char shared[4096];
     const char *place = s->options->corpus;
-    if (!place) {
-        snprintf(shared, sizeof shared, "%s/../shared/data/an4/train", TRELLIS_SOURCE_DIR);
-        place = access(shared, R_OK) == 0 ? shared : NULL;
-    }
+    if (!place)
+        place = bench_shared("an4/train", shared);
     if (!place) {
         snprintf(shared, sizeof shared, "%s/build/demo/corpus", TRELLIS_SOURCE_DIR);
         place = shared;
     }
-    check(trl_findings_create(&s->findings, &err), &err);
+    bench_check(trl_findings_create(&s->findings, &err), &err);
     s->corpus = read_sound_only(place, s->findings);
     json_object_set_new(s->result, "utterances", json_integer((json_int_t)trl_corpus_count(s->corpus)));
 }
@@ -98,9 +88,9 @@ static double decode(state *s)
     s->sound = (sound){calloc(count, sizeof(float *)), calloc(count, sizeof(size_t)), count, 0};
     double start = bench_cpu_seconds();
     for (size_t i = 0; i < count; i++) {
-        check(trl_extract_samples(trl_corpus_get(s->corpus, i), s->frontend, 0, &s->sound.samples[i],
-                                  &s->sound.counts[i], &err),
-              &err);
+        bench_check(trl_extract_samples(trl_corpus_get(s->corpus, i), s->frontend, 0, &s->sound.samples[i],
+                                        &s->sound.counts[i], &err),
+                    &err);
         s->sound.seconds += (double)s->sound.counts[i] / rate;
     }
     return bench_cpu_seconds() - start;
@@ -112,12 +102,12 @@ static double run_ours(const state *s, size_t *frame_count, double *sum)
     trl_error err;
     trl_extractor *extractor;
     trl_matrix frames = {0};
-    check(trl_extractor_create(s->frontend, &extractor, &err), &err);
+    bench_check(trl_extractor_create(s->frontend, &extractor, &err), &err);
     *frame_count = 0;
     *sum = 0;
     double start = bench_cpu_seconds();
     for (size_t i = 0; i < s->sound.utterances; i++) {
-        check(trl_extractor_run(extractor, s->sound.samples[i], s->sound.counts[i], NULL, &frames, &err), &err);
+        bench_check(trl_extractor_run(extractor, s->sound.samples[i], s->sound.counts[i], NULL, &frames, &err), &err);
         *frame_count += frames.rows;
         for (size_t k = 0; k < frames.rows * frames.cols; k++)
             *sum += (double)fabsf(frames.data[k]);
@@ -240,12 +230,13 @@ static cost run_from_files(const state *s, const trl_corpus *corpus, int threads
     trl_pool *pool;
     trl_feature_writer *writer;
     snprintf(path, sizeof path, "%s/bench-features.%ld.trf", TRELLIS_BUILD_DIR, (long)getpid());
-    check(trl_pool_create(threads, &pool, &err), &err);
+    bench_check(trl_pool_create(threads, &pool, &err), &err);
     double wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
-    check(trl_feature_writer_open(path, NULL, &writer, &err), &err);
-    check(trl_extract_corpus(corpus, s->frontend, NULL, pool, s->findings, write_frames, writer, NULL, &err), &err);
+    bench_check(trl_feature_writer_open(path, NULL, &writer, &err), &err);
+    bench_check(trl_extract_corpus(corpus, s->frontend, NULL, pool, s->findings, write_frames, writer, NULL, &err),
+                &err);
     double before_sync = bench_wall_seconds() - wall; /* the disk's own time is not ours to divide by threads */
-    check(trl_feature_writer_commit(writer, &err), &err);
+    bench_check(trl_feature_writer_commit(writer, &err), &err);
     cost used = {before_sync, bench_cpu_seconds() - cpu};
     trl_pool_destroy(pool);
     remove(path);
@@ -313,7 +304,7 @@ static double run_steps(const state *s, const trl_frontend *f, int steps)
     const trl__static_kernel *kernel = trl__static_kernel_choose();
     trl__static_work work;
     float out[TRL__MOST_LANES * 64];
-    check(trl__static_work_create(f, &work, &err), &err);
+    bench_check(trl__static_work_create(f, &work, &err), &err);
     double start = bench_cpu_seconds();
     for (size_t i = 0; i < s->sound.utterances; i++) {
         size_t frames = trl_frontend_frames(f, s->sound.counts[i]);
@@ -349,16 +340,16 @@ static double time_output(const state *s)
     char path[4096];
     double used = 0;
     snprintf(path, sizeof path, "%s/bench-output.%ld.trf", TRELLIS_BUILD_DIR, (long)getpid());
-    check(trl_extractor_create(s->frontend, &extractor, &err), &err);
-    check(trl_feature_writer_open(path, NULL, &writer, &err), &err);
+    bench_check(trl_extractor_create(s->frontend, &extractor, &err), &err);
+    bench_check(trl_feature_writer_open(path, NULL, &writer, &err), &err);
     for (size_t i = 0; i < s->sound.utterances; i++) {
-        check(trl_extractor_run(extractor, s->sound.samples[i], s->sound.counts[i], NULL, &frames, &err), &err);
+        bench_check(trl_extractor_run(extractor, s->sound.samples[i], s->sound.counts[i], NULL, &frames, &err), &err);
         double start = bench_cpu_seconds();
-        check(trl_feature_writer_add(writer, trl_corpus_get(s->corpus, i)->id, &frames, &err), &err);
+        bench_check(trl_feature_writer_add(writer, trl_corpus_get(s->corpus, i)->id, &frames, &err), &err);
         used += bench_cpu_seconds() - start;
     }
     double start = bench_cpu_seconds();
-    check(trl_feature_writer_commit(writer, &err), &err);
+    bench_check(trl_feature_writer_commit(writer, &err), &err);
     used += bench_cpu_seconds() - start;
     remove(path);
     trl_extractor_destroy(extractor);

@@ -1,6 +1,7 @@
-/* trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE] */
+/* trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE] [--plot FILE] */
 #include "bench.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include <trellis/version.h>
 #include <unistd.h>
 
-static const bench *const benches[] = {&bench_features};
+static const bench *const benches[] = {&bench_features, &bench_train};
 
 static double clock_seconds(clockid_t clock)
 {
@@ -34,9 +35,48 @@ void bench_report(json_t *result, const char *key, double value, const char *uni
     json_object_set_new(result, key, json_real(value));
 }
 
+void bench_absent(json_t *result, const char *key, const char *why)
+{
+    printf("  %-32s %12s %-8s %s\n", key, "-", "", why);
+    json_object_set_new(result, key, json_null());
+}
+
+void bench_check(int code, const trl_error *err)
+{
+    if (code < 0) {
+        fprintf(stderr, "trellis-bench: %s\n", err->text);
+        exit(3);
+    }
+}
+
+void bench_folder(char *path, size_t size)
+{
+    snprintf(path, size, "%s/bench-XXXXXX", TRELLIS_BUILD_DIR);
+    if (!mkdtemp(path)) {
+        perror(path);
+        exit(3);
+    }
+}
+
+void bench_remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+const char *bench_shared(const char *name, char path[4096])
+{
+    snprintf(path, 4096, "%s/../shared/data/%s", TRELLIS_SOURCE_DIR, name);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
 static int usage(void)
 {
-    fputs("usage: trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE]\n", stderr);
+    fputs("usage: trellis-bench NAME [--json FILE] [--quick] [--tiny] [--corpus PLACE] [--plot FILE]\n", stderr);
     for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
         fprintf(stderr, "  %-12s %s\n", benches[i]->name, benches[i]->summary);
     return 2;
@@ -85,10 +125,14 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             options.quick = 1;
+        else if (strcmp(argv[i], "--tiny") == 0)
+            options.quick = options.tiny = 1;
         else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
             json = argv[++i];
         else if (strcmp(argv[i], "--corpus") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
             options.corpus = argv[++i];
+        else if (strcmp(argv[i], "--plot") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
+            options.plot = argv[++i];
         else if (argv[i][0] != '-' && !name)
             name = argv[i];
         else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <trellis/file.h>
 #include <unistd.h>
 
 const cli_option cli_common_options[] = {
@@ -25,6 +26,21 @@ int cli_usage_error(const cli_command *command, const char *format, ...)
     fprintf(stderr, "\ntry: trellis %s --help\n", command->name);
     va_end(args);
     return EXIT_USAGE;
+}
+
+int cli_choose(const cli_command *command, const char *option, const char *given, const char *const *names, int *value)
+{
+    if (!given)
+        return 0;
+    char all[200] = "";
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(given, names[i]) == 0) {
+            *value = i;
+            return 0;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+    }
+    return cli_usage_error(command, "--%s is one of %s, not '%s'", option, all, given);
 }
 
 int cli_failure(const trl_error *err)
@@ -52,6 +68,28 @@ void cli_say(const cli_common *common, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
+}
+
+int cli_save(const char *path, const void *bytes, size_t size, trl_error *err)
+{
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
+    if (code < 0)
+        return code;
+    code = trl_file_write(file, bytes, size, err);
+    if (code == 0)
+        return trl_file_commit(file, err);
+    trl_file_abort(file);
+    return code;
+}
+
+char *cli_with_ending(const char *path, const char *ending)
+{
+    size_t size = strlen(path) + strlen(ending) + 1;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s%s", path, ending);
+    return text;
 }
 
 int cli_pool(const cli_common *common, trl_pool **pool)

@@ -76,9 +76,18 @@ int cli_run(const cli_command *command, int argc, char **argv);
 int cli_usage_error(const cli_command *command, const char *format, ...) TRL_PRINTF(2, 3);
 int cli_failure(const trl_error *err);
 
+/* An option that is one of some names (ends with NULL): its number; `given` may be NULL. Returns 0 or EXIT_USAGE. */
+int cli_choose(const cli_command *command, const char *option, const char *given, const char *const *names, int *value);
+
 /* Fills the error in, as the library does, and returns the code. */
 int cli_error(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
 void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3); /* nothing with --quiet */
+
+/* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or as trl_file_create. */
+int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
+
+/* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
+char *cli_with_ending(const char *path, const char *ending);
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
 int cli_pool(const cli_common *common, trl_pool **pool);

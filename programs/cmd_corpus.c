@@ -13,7 +13,7 @@ extern const cli_command cmd_corpus_check;
 
 struct values {
     cli_common common;
-    const char *lexicon, *json, *format;
+    const char *lexicon, *json, *format, *mlf;
     double rate, clipped, phone, characters;
     int all, text_optional;
 };
@@ -234,6 +234,7 @@ static int check(const struct values *v, trl_corpus_format format, report *r)
     trl_corpus_options o = trl_corpus_defaults();
     o.format = format;
     o.need_text = !v->text_optional;
+    o.labels = v->mlf;
     if ((v->json && trl_file_create(v->json, &r->json, &err) < 0) || trl_findings_create(&r->findings, &err) < 0 ||
         (v->lexicon && trl_lexicon_read(v->lexicon, r->findings, &r->lexicon, &err) < 0) ||
         trl_corpus_read(r->corpus_path, &o, r->findings, &r->corpus, &err) < 0)
@@ -275,6 +276,7 @@ static const cli_option options[] = {
     {"all", 'a', CLI_FLAG, offsetof(struct values, all), NULL, "show every finding, not only the first 20 of a kind"},
     {"format", 'f', CLI_TEXT, offsetof(struct values, format), "FORM",
      "auto (the default), kaldi, folder, manifest or sound"},
+    CORPUS_MLF_OPTION(struct values, mlf),
     {"rate", 'r', CLI_NUMBER, offsetof(struct values, rate), "HZ",
      "the sample rate to expect; without it the one that most recordings have"},
     {"text-optional", 0, CLI_FLAG, offsetof(struct values, text_optional), NULL,

@@ -97,21 +97,6 @@ static void say_summary(const job *j, const trl_extract_summary *s)
                 s->lowest_rate / 2, s->lowest_rate);
 }
 
-/* Also what never became an utterance, like a line without a sound file. Returns the exit code. */
-static int say_skipped(const job *j, const trl_extract_summary *s)
-{
-    size_t fatal = 0;
-    const trl_finding *f;
-    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++)
-        fatal += (size_t)trl_finding_is_fatal(f->kind);
-    if (s->skipped == 0 && fatal == 0)
-        return EXIT_CLEAN;
-    fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", s->skipped, s->skipped == 1 ? "" : "s",
-            fatal, fatal == 1 ? "y" : "ies");
-    corpus_input_report(j->findings, (size_t)-1);
-    return EXIT_FINDINGS;
-}
-
 static int extract(job *j)
 {
     trl_error err;
@@ -131,7 +116,7 @@ static int extract(job *j)
     if (failed)
         return cli_failure(&err);
     say_summary(j, &summary);
-    return say_skipped(j, &summary);
+    return corpus_input_skipped(j->findings, summary.skipped);
 }
 
 /* ---- The picture ---- */

@@ -14,7 +14,7 @@ extern const cli_command cmd_train;
 struct values {
     cli_common common;
     frontend_input frontend;
-    const char *output, *channel, *format, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
+    const char *output, *channel, *format, *mlf, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
     const char *silence_topology;
     int skip_bad, resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
@@ -29,25 +29,11 @@ typedef struct job {
     trl_lexicon *lexicon;
     trl_pool *pool;
     char *folder, *journal;
-    double seconds; /* of the iterations so far */
+    double seconds;      /* of the iterations so far */
+    int64_t kept_states; /* of the last one */
 } job;
 
 /* ---- Options ---- */
-
-static int choose(const char *option, const char *given, const char *const *names, int *value)
-{
-    if (!given)
-        return 0;
-    char all[200] = "";
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(given, names[i]) == 0) {
-            *value = i;
-            return 0;
-        }
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
-    }
-    return cli_usage_error(&cmd_train, "--%s is one of %s, not '%s'", option, all, given);
-}
 
 static int parse_margin(const char *given, int *margin)
 {
@@ -72,11 +58,11 @@ static int set_options(job *j)
     const struct values *v = j->values;
     trl_train_options *o = &j->options;
     trl_error err;
-    int code = choose("em", v->em, methods, &o->em);
+    int code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
     if (code == 0)
-        code = choose("oov", v->oov, words, &o->unknown_words);
+        code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)
-        code = choose("silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
+        code = cli_choose(&cmd_train, "silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
     if (code == 0)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
@@ -104,15 +90,6 @@ static int set_options(job *j)
     if (code == 0 && trl_train_options_check(o, &err) < 0)
         code = cli_usage_error(&cmd_train, "%s", err.text);
     return code;
-}
-
-static char *with_ending(const char *path, const char *ending)
-{
-    size_t size = strlen(path) + strlen(ending) + 1;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", path, ending);
-    return text;
 }
 
 /* ---- What is said meanwhile ---- */
@@ -155,11 +132,12 @@ static void say_iteration(void *user, const trl_iteration *n)
     if (n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
-    if (n->dropped > 0 || n->kept_states > 0)
+    if (n->dropped > 0 || n->kept_states != j->kept_states)
         cli_say(&j->values->common,
                 "           %lld component%s with too little data dropped, %lld state%s without data kept",
                 (long long)n->dropped, n->dropped == 1 ? "" : "s", (long long)n->kept_states,
                 n->kept_states == 1 ? "" : "s");
+    j->kept_states = n->kept_states;
 }
 
 /* ---- The command ---- */
@@ -170,6 +148,7 @@ static int prepare(job *j, char **arguments)
     const struct values *v = j->values;
     trl_error err;
     trl_corpus_options o = trl_corpus_defaults();
+    o.labels = v->mlf;
     int code = set_options(j);
     if (code == 0)
         code = corpus_format_parse(&cmd_train, v->format, &o.format);
@@ -184,15 +163,17 @@ static int prepare(job *j, char **arguments)
     return code;
 }
 
-/* What the corpus and the training left out, by name and reason. */
+/* What was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
 static int report_skipped(const job *j)
 {
-    size_t count = trl_findings_count(j->findings);
-    for (size_t i = 0; i < count; i++)
-        corpus_print_finding(stderr, trl_findings_get(j->findings, i));
-    if (count > 0)
-        fprintf(stderr, "%zu finding%s above\n", count, count == 1 ? "" : "s");
-    return count == 0 ? EXIT_CLEAN : EXIT_FINDINGS;
+    int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
+    size_t count = trl_findings_count(j->findings), chosen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const trl_finding *f = trl_findings_get(j->findings, i);
+        corpus_print_finding(stderr, f);
+        chosen += is_choice && f->kind == TRL_FINDING_UNKNOWN_WORD;
+    }
+    return count == chosen ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
 static int train(job *j, const char *lexicon_name)
@@ -230,8 +211,8 @@ static int run(void *values, int count, char **arguments)
     job j = {.values = values, .options = trl_train_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
-    j.folder = with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
-    j.journal = with_ending(j.values->output, ".journal");
+    j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
+    j.journal = cli_with_ending(j.values->output, ".journal");
     int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
     if (code == 0)
         code = train(&j, arguments[1]);
@@ -251,8 +232,8 @@ static const struct values defaults = {.components = 32,
                                        .silence_states = 3,
                                        .silence_between = 0.5,
                                        .power = 0.25,
-                                       .audit = 0.01,
-                                       .beam = 200,
+                                       .audit = 0.005,
+                                       .beam = 400,
                                        .variance_floor = 0.01,
                                        .least_count = 3};
 
@@ -268,8 +249,8 @@ static const cli_option options[] = {
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
-     "of the utterances are searched in full as well, to see what the margin misses (default 0.01)"},
-    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 200)"},
+     "of the utterances are searched in full as well, to see what the margin misses (default 0.005, at least 50)"},
+    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
@@ -295,6 +276,7 @@ static const cli_option options[] = {
      "channel of stereo sound, from 0 (default), or mix"},
     {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
      "of the corpus: auto (default), kaldi, folder, manifest, sound"},
+    CORPUS_MLF_OPTION(struct values, mlf),
     {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
      "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
     {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},
@@ -320,7 +302,8 @@ const cli_command cmd_train = {
         "checks that the path keeps away from its edges, and searches again wider where it does not; the column "
         "`audit` shows the share of frames on which a full search of some utterances agrees.\n\n"
         "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
-        "mixture keeps at least one. A state without any frame keeps its parameters. Variances are not below "
+        "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
+        "the mean and variance of all frames. Variances are not below "
         "--variance-floor times the variance of all data.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,

@@ -51,6 +51,20 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
     return fatal;
 }
 
+int corpus_input_skipped(const trl_findings *findings, size_t skipped)
+{
+    size_t fatal = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++)
+        fatal += (size_t)trl_finding_is_fatal(f->kind);
+    if (skipped == 0 && fatal == 0)
+        return EXIT_CLEAN;
+    fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", skipped, skipped == 1 ? "" : "s", fatal,
+            fatal == 1 ? "y" : "ies");
+    corpus_input_report(findings, (size_t)-1);
+    return EXIT_FINDINGS;
+}
+
 int corpus_input_read(const char *path, const trl_corpus_options *options, int skip_bad, trl_findings **findings,
                       trl_corpus **corpus)
 {

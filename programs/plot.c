@@ -1,25 +1,16 @@
-/* Draws with gnuplot, which reads commands and data from a temporary file; the picture comes out under a temporary name
- * and is renamed when gnuplot has succeeded. */
 #include "plot.h"
 #include "cli.h"
+#include "gnuplot.h"
 
-#include <errno.h>
 #include <math.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MOST_COLUMNS 1200   /* of the waveform, the spectrogram, the coefficients: as wide as the picture */
 #define PICTURE_BINS 80     /* rows of the spectrogram */
 #define RANGE_NEPERS 13.8   /* of log power shown below the loudest point: 60 dB */
 #define LEAST_PEAK 0.005    /* what is softer stays small in the picture, and pale: */
 #define LEAST_LOUDNESS 18.0 /* the log power that is dark at the least */
-
-extern char **environ;
 
 static const char *terminal_for(const char *path)
 {
@@ -31,19 +22,6 @@ static const char *terminal_for(const char *path)
     if (dot && strcmp(dot, ".pdf") == 0)
         return "pdfcairo size 24cm,18cm font 'Sans,10'";
     return NULL;
-}
-
-/* In single quotes: inside double ones gnuplot would run what stands between backquotes as a command. */
-static void write_quoted(FILE *to, const char *text)
-{
-    fputc('\'', to);
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputc('\'', to);
-        if ((unsigned char)*text >= ' ')
-            fputc(*text, to);
-    }
-    fputc('\'', to);
 }
 
 /* Least and greatest sample per column: what the eye sees of a waveform. Columns share their border's sample, so that
@@ -160,7 +138,7 @@ static void write_panels(FILE *to, const plot_input *in, const trl_matrix *mel, 
     fprintf(to, "set lmargin 9\nset rmargin 3\nset xrange [0:%g]\nunset key\nunset colorbox\nset style fill solid\n",
             seconds);
     fputs("set multiplot layout 3,1 title ", to);
-    write_quoted(to, in->title);
+    gnuplot_quote(to, in->title);
     fprintf(to,
             " noenhanced\nset ylabel 'amplitude'\nset yrange [%g:%g]\nset format x ''\n"
             "plot $wave using 1:2:3 with filledcurves lc rgb '#30507a', $wave using 1:2 with lines lc rgb '#30507a'\n",
@@ -187,85 +165,28 @@ static int standardised(const trl_matrix *frames, trl_matrix *out, trl_error *er
     return code;
 }
 
-static int start_gnuplot(int input, pid_t *child, trl_error *err)
+typedef struct panels {
+    const plot_input *input;
+    const trl_matrix *mel, *frames;
+} panels;
+
+static void write_script(FILE *script, const void *user)
 {
-    char *arguments[] = {"gnuplot", "-", NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    int code = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return code == 0
-               ? 0
-               : cli_error(err, TRL_ENOENT, "can't run gnuplot (%s); install it (Debian: gnuplot-nox)", strerror(code));
+    const panels *p = user;
+    write_waveform(script, p->input);
+    write_matrix(script, "mel", p->mel);
+    write_matrix(script, "frames", p->frames);
+    write_panels(script, p->input, p->mel, p->frames);
 }
 
-/* gnuplot would draw to standard output where it can't write the file, so that is tried first. */
-static int make_file(const char *path, trl_error *err)
+static int draw(const char *path, const panels *p, trl_error *err)
 {
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return cli_error(err, TRL_EIO, "%s: can't write there: %s", path, strerror(errno));
-    fclose(file);
-    return 0;
-}
-
-/* From a file, not a pipe: a gnuplot that stops early can't leave us writing into a closed one. */
-static int run_gnuplot(FILE *script, trl_error *err)
-{
-    pid_t child;
-    int status = -1; /* as of a child that failed */
-    if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0)
-        return cli_error(err, TRL_EIO, "writing the plot's script failed: %s", strerror(errno));
-    int code = start_gnuplot(fileno(script), &child, err);
-    if (code < 0)
-        return code;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0
-               ? 0
-               : cli_error(err, TRL_EIO, "gnuplot failed; its message stands above");
-}
-
-/* gnuplot may succeed without having drawn anything. */
-static int check_drawn(const char *path, trl_error *err)
-{
-    struct stat status;
-    if (stat(path, &status) == 0 && status.st_size > 0)
-        return 0;
-    return cli_error(err, TRL_EIO,
-                     "gnuplot has drawn nothing: the disk is full, or your gnuplot can't write this format");
-}
-
-static int draw(const char *path, const char *terminal, const plot_input *in, const trl_matrix *mel,
-                const trl_matrix *frames, trl_error *err)
-{
-    char temporary[4096];
-    /* gnuplot takes a name that starts with a bar for a command */
-    snprintf(temporary, sizeof temporary, "%s%s.%ld.tmp", path[0] == '/' ? "" : "./", path, (long)getpid());
-    int code = make_file(temporary, err);
-    if (code < 0)
-        return code;
-    FILE *script = tmpfile();
-    if (!script) {
-        remove(temporary);
-        return cli_error(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));
-    }
-    fprintf(script, "set terminal %s\nset output ", terminal);
-    write_quoted(script, temporary);
-    fputc('\n', script);
-    write_waveform(script, in);
-    write_matrix(script, "mel", mel);
-    write_matrix(script, "frames", frames);
-    write_panels(script, in, mel, frames);
-    code = run_gnuplot(script, err);
-    fclose(script);
+    char *picture;
+    size_t size;
+    int code = gnuplot_draw(terminal_for(path), write_script, p, &picture, &size, err);
     if (code == 0)
-        code = check_drawn(temporary, err);
-    if (code == 0 && rename(temporary, path) != 0)
-        code = cli_error(err, TRL_EIO, "%s: can't put the picture in place: %s", path, strerror(errno));
-    if (code < 0)
-        remove(temporary);
+        code = cli_save(path, picture, size, err);
+    free(picture);
     return code;
 }
 
@@ -291,7 +212,7 @@ int plot_utterance(const char *path, const plot_input *input, trl_error *err)
     if (code == 0)
         code = standardised(&small_frames, &frames, err);
     if (code == 0)
-        code = draw(path, terminal_for(path), input, &small_mel, &frames, err);
+        code = draw(path, &(panels){input, &small_mel, &frames}, err);
     trl_matrix_free(&mel);
     trl_matrix_free(&frames);
     trl_matrix_free(&small_mel);

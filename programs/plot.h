@@ -18,8 +18,8 @@ typedef struct plot_input {
 /* Is this a picture's name? Returns 0 or TRL_EUNSUPPORTED. */
 int plot_check_name(const char *path, trl_error *err);
 
-/* Writes PNG, SVG or PDF by the path's ending, through a temporary name. Returns 0, TRL_EUNSUPPORTED (other ending),
- * TRL_ENOENT (no gnuplot), TRL_EIO. */
+/* Writes PNG, SVG or PDF by the path's ending; the file appears when it is complete. Returns 0, TRL_EUNSUPPORTED (other
+ * ending), TRL_ENOENT (no gnuplot, or no such folder), TRL_EIO. */
 int plot_utterance(const char *path, const plot_input *input, trl_error *err);
 
 #endif

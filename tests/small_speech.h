@@ -38,14 +38,14 @@ static const char small_lexicon[] = "ONE a b\nONE(2) b a\nTWO b c\nTHREE c\nTHRE
 static inline void small_frames(small_speech *s, size_t u)
 {
     trl_error err;
-    size_t count = 0, most = 200;
+    size_t count = 0, most = 400;
     assert_int_equal(trl_matrix_resize(&s->frames[u], most, (size_t)s->dim, &err), 0);
     for (size_t w = 0; w < s->word_count[u]; w++) {
         size_t variants = trl_lexicon_pronunciations(s->lexicon, (size_t)s->words[u][w]);
         trl_pronunciation p =
             trl_lexicon_pronunciation(s->lexicon, (size_t)s->words[u][w], (size_t)small_below(s, (int)variants));
         for (size_t i = 0; i < p.length; i++) {
-            int frames = 3 + small_below(s, 6);
+            int frames = 6 + small_below(s, 12);
             for (int f = 0; f < frames; f++, count++)
                 for (int32_t k = 0; k < s->dim; k++)
                     trl_matrix_row(&s->frames[u], count)[k] =

@@ -38,7 +38,7 @@ typedef struct trl_align_options {
     int unknown_words; /* trl_unknown_words; default fail */
     int channel;       /* see extract.h */
     int skip_bad;      /* 1: leave out utterances that can't be used; 0: the first one is an error */
-    double beam;       /* default 200 */
+    double beam;       /* default 400 */
     double
         acoustic_scale; /* of the scores in posteriors (confidence); default 0.1; of likelihoods from a file too: 1 for the path */
     int confidence_margin; /* frames around the path for the posteriors; default 20 */

@@ -56,7 +56,10 @@ typedef enum trl_corpus_format {
 typedef struct trl_corpus_options {
     trl_corpus_format format;
     int need_text; /* 1: an utterance without a transcript is a finding; 0: transcripts are optional */
-    const char *labels; /* HTK master label file (label_file.h) that has the words, in place of the corpus's own; NULL: none */
+    const char
+        *labels; /* HTK master label file (label_file.h) that has the words, in place of the corpus's own; NULL: none */
+    const char *words;      /* of a single sound file, in place of what stands beside it; NULL: none given */
+    const char *words_file; /* the same from a text file; "-": standard input */
 } trl_corpus_options;
 
 typedef struct trl_utterance {

@@ -71,8 +71,19 @@ TRL_API void trl_model_destroy(trl_model *model);
 TRL_API int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int binary, trl_error *err);
 
-/* Kaldi: writes DIR/final.mdl, DIR/tree and DIR/phones.txt. */
+/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when that is NULL.
+ * Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere than at their first state, and
+ * models whose tied states depend on context, are refused (TRL_EUNSUPPORTED). */
+TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
+
+/* Any of these formats, recognised by how the file begins; a folder is Kaldi's, with final.mdl in it. `list`: HTK's HMM list, or Kaldi's
+ * phones.txt (NULL: the one beside the model, if there is one). Returns what the format's reader returns, or TRL_EFORMAT. */
+TRL_API int trl_model_import(const char *path, const char *list, trl_model **out, trl_error *err);
+
+/* The description of the front end, for a model that comes without one. Returns 0, TRL_EINVAL (not a description, or another
+ * dimension), TRL_ENOMEM. */
+TRL_API int trl_model_set_frontend(trl_model *model, const char *description, trl_error *err);
 
 typedef struct trl_unit {
     const char *name;

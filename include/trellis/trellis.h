@@ -3,6 +3,7 @@
 #define TRELLIS_TRELLIS_H
 
 #include <trellis/align.h>
+#include <trellis/alignment_file.h>
 #include <trellis/api.h>
 #include <trellis/audio.h>
 #include <trellis/corpus.h>

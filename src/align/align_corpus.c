@@ -61,7 +61,7 @@ typedef struct alignment_job {
 
 trl_align_options trl_align_defaults(void)
 {
-    return (trl_align_options){.beam = 200, .acoustic_scale = 0.1, .confidence_margin = 20, .confidence = 1};
+    return (trl_align_options){.beam = 400, .acoustic_scale = 0.1, .confidence_margin = 20, .confidence = 1};
 }
 
 int trl_align_options_check(const trl_align_options *o, trl_error *err)

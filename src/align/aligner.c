@@ -164,11 +164,10 @@ static void scale_scores(const trl__search *search, double scale)
     }
 }
 
-int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node_tied, trl__bands bands, double scale,
-                       trl_error *err)
+int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err)
 {
-    int code = trl__rows_make(&a->rows, node_tied, bands, search->node_begin, search->node_end, a->graph->tied_end,
-                              a->node_row, err);
+    int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
+                              a->graph->tied_end, a->node_row, err);
     if (code < 0)
         return code;
     search->row = a->rows.items;
@@ -216,7 +215,7 @@ static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
     s->node_end = a->graph->nodes;
     int code = place_back_pointers(a, err);
     if (code == 0)
-        code = trl__aligner_score(a, s, a->graph->node_tied, a->bands, 1, err);
+        code = trl__aligner_score(a, s, a->bands, 1, err);
     double clock = trl__now();
     if (code == 0)
         code = trl__stream_viterbi(a->stream, s, 1, err);
@@ -284,11 +283,13 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
 {
     int is_auto = o->margin == TRL_MARGIN_AUTO;
     int32_t margin = is_auto ? o->auto_margin : o->margin;
+    int32_t neighbours = TRL__NEIGHBOURS;
     if (is_auto && margin <= TRL__GUARD)
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
         trl__found found;
-        int code = trl__bands_around(a->bands, a->graph, previous, count, margin, a->frames, err);
+        int code =
+            trl__bands_around(a->bands, a->graph, previous, count, margin, is_auto ? neighbours : 0, a->frames, err);
         if (code == 0)
             code = search_bands(a, &found, err);
         if (code < 0)
@@ -300,6 +301,7 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
         }
         result->redone++;
         margin = margin > 0 ? 2 * margin : 1;
+        neighbours *= 2;
     }
     return search_full(a, result, err);
 }

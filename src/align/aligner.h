@@ -9,9 +9,10 @@
  *   full     every node at every frame;
  *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node the
  *            previous path did not visit takes the range of its slot: the frames of the word, or the boundary where a silence was left out.
- *   auto     the same with a small margin; afterwards the path must keep TRL__GUARD frames from the edge of the band of every node
- *            it visits (edges of the utterance don't count), else the margin is doubled for this utterance and the
- *            search done again.
+ *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next to a long
+ *            state, which may have swallowed what belongs to others, the band is long too. Afterwards the path must keep
+ *            TRL__GUARD frames from the edge of the band of every node it visits (edges of the utterance don't count),
+ *            else margin and neighbours are doubled for this utterance and the search is done again.
  *   beam     for a first alignment: tiles of frames one after the other; after each only the nodes within `beam` of the
  *            best stay, and those they can reach within the next tile. No path at the end: done again with a wider
  *            beam, then in full. Memory: back-pointers of the nodes that were alive, so an hour of sound works.
@@ -24,7 +25,8 @@
 
 #include <trellis/align.h>
 
-#define TRL__GUARD 2 /* frames */
+#define TRL__GUARD 2      /* frames */
+#define TRL__NEIGHBOURS 4 /* runs of the previous path */
 
 typedef struct trl__aligner trl__aligner;
 
@@ -90,7 +92,7 @@ typedef struct trl__posterior_options {
     int margin;              /* frames around the path in hand; TRL_MARGIN_FULL: everywhere */
     double acoustic_scale;   /* of the scores; 1 for Baum-Welch */
     trl__local_stats *local; /* gets Baum-Welch's statistics; NULL: not wanted */
-    float *slot, *phone;     /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
+    float *slot, *phone; /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
 } trl__posterior_options;
 
 /* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.

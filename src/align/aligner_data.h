@@ -7,7 +7,7 @@
 
 /* A tile of a beam search, kept for the way back. */
 typedef struct trl__tile {
-    int32_t begin, end;           /* frames */
+    int32_t begin, end; /* frames */
     int32_t node_begin, node_end;
     uint8_t *delay; /* by node of the window: its band begins so many frames after `begin`; TRL__ASLEEP: not at all */
     uint8_t *back;
@@ -31,9 +31,9 @@ struct trl__aligner {
     trl__search search;
     int has_path;
 
-    trl__bands bands;   /* like the five below, of the search: by node, in node_block */
+    trl__bands bands; /* like the five below, of the search: by node, in node_block */
     int32_t *node_row;
-    int64_t *offset;    /* of back-pointers, or of gammas */
+    int64_t *offset; /* of back-pointers, or of gammas */
     double *alpha;
     trl__scratch node_block, path_block;
     trl__scratch scores, back, gamma, arc_count;
@@ -54,8 +54,7 @@ double trl__lap(double *start);
 double trl__now(void);
 
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are set. */
-int trl__aligner_score(trl__aligner *a, trl__search *search, const int32_t *node_tied, trl__bands bands, double scale,
-                       trl_error *err);
+int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err);
 
 typedef enum trl__found { TRL__NOT_FOUND, TRL__FOUND, TRL__TOO_MUCH } trl__found;
 

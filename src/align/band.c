@@ -14,38 +14,77 @@ void trl__bands_full(trl__bands bands, int32_t nodes, int32_t frames)
     }
 }
 
-/* Whose first frame is -1 was not visited and takes the slot's frames; then the margin is added on both sides. */
-static void widen(trl__bands bands, const trl__graph_slot *slot, int32_t first, int32_t end, int32_t margin,
-                  int32_t frames)
+/* The frames that a run may move to: `margin` more on both sides, and at least the frames of as many runs before and behind
+ * it as there are neighbours. Two places in the runs move along: a band costs O(1). */
+typedef struct reach {
+    const trl__run *runs;
+    size_t count, low, high; /* runs [low, high) are within the neighbours */
+    int64_t low_start, high_end;
+    int32_t margin, neighbours, frames;
+} reach;
+
+static void reach_from(reach *r, size_t run)
 {
-    for (int32_t n = slot->first_node; n < slot->end_node; n++) {
-        int64_t from = (bands.first[n] < 0 ? first : bands.first[n]) - (int64_t)margin;
-        int64_t to = (bands.first[n] < 0 ? end : bands.end[n]) + (int64_t)margin;
-        bands.first[n] = from < 0 ? 0 : (int32_t)from;
-        bands.end[n] = to > frames ? frames : (int32_t)to;
+    while (r->low + (size_t)r->neighbours < run)
+        r->low_start += r->runs[r->low++].frames;
+}
+
+static void reach_to(reach *r, size_t run)
+{
+    while (r->high < r->count && r->high <= run + (size_t)r->neighbours)
+        r->high_end += r->runs[r->high++].frames;
+}
+
+static int32_t earliest(const reach *r, int64_t first)
+{
+    int64_t from = first - r->margin < r->low_start ? first - r->margin : r->low_start;
+    return from < 0 ? 0 : (int32_t)from;
+}
+
+static int32_t latest(const reach *r, int64_t end)
+{
+    int64_t to = end + r->margin > r->high_end ? end + r->margin : r->high_end;
+    return to > r->frames ? r->frames : (int32_t)to;
+}
+
+/* The bands of a slot whose runs begin at number *run and frame *t; both move behind them. Nodes that no run visits take all of
+ * the slot's frames. */
+static void slot_bands(trl__bands bands, const trl__graph_slot *slot, reach *r, size_t *run, int64_t *t)
+{
+    memset(bands.first + slot->first_node, -1, (size_t)(slot->end_node - slot->first_node) * sizeof *bands.first);
+    reach_from(r, *run);
+    int32_t from = earliest(r, *t);
+    for (; *run < r->count; ++*run) {
+        const trl__run *here = &r->runs[*run];
+        if (here->node < slot->first_node || here->node >= slot->end_node || here->frames < 1 ||
+            here->frames > r->frames - *t)
+            break;
+        reach_from(r, *run);
+        reach_to(r, *run);
+        if (bands.first[here->node] < 0)
+            bands.first[here->node] = earliest(r, *t);
+        *t += here->frames;
+        bands.end[here->node] = latest(r, *t);
     }
+    if (*run > 0)
+        reach_to(r, *run - 1);
+    int32_t to = latest(r, *t);
+    for (int32_t n = slot->first_node; n < slot->end_node; n++)
+        if (bands.first[n] < 0) {
+            bands.first[n] = from;
+            bands.end[n] = to;
+        }
 }
 
 int trl__bands_around(trl__bands bands, const trl__graph *graph, const trl__run *runs, size_t count, int32_t margin,
-                      int32_t frames, trl_error *err)
+                      int32_t neighbours, int32_t frames, trl_error *err)
 {
-    size_t i = 0;
+    reach r = {.runs = runs, .count = count, .margin = margin, .neighbours = neighbours, .frames = frames};
+    size_t run = 0;
     int64_t t = 0;
-    for (int32_t s = 0; s < graph->slots; s++) {
-        const trl__graph_slot *slot = &graph->slot[s];
-        int32_t first = (int32_t)t;
-        memset(bands.first + slot->first_node, -1, (size_t)(slot->end_node - slot->first_node) * sizeof *bands.first);
-        for (; i < count && runs[i].node >= slot->first_node && runs[i].node < slot->end_node; i++) {
-            int32_t node = runs[i].node;
-            if (runs[i].frames < 1 || runs[i].frames > frames - t)
-                break;
-            bands.first[node] = bands.first[node] < 0 ? (int32_t)t : bands.first[node];
-            t += runs[i].frames;
-            bands.end[node] = (int32_t)t;
-        }
-        widen(bands, slot, first, (int32_t)t, margin, frames);
-    }
-    if (i < count || t != frames)
+    for (int32_t s = 0; s < graph->slots; s++)
+        slot_bands(bands, &graph->slot[s], &r, &run, &t);
+    if (run < count || t != frames)
         return trl__fail(err, TRL_EINVAL, "a path of %lld frames in %zu runs does not fit %d frames and %d nodes",
                          (long long)t, count, (int)frames, (int)graph->nodes);
     return 0;

@@ -11,15 +11,15 @@ typedef struct trl__bands {
 
 void trl__bands_full(trl__bands bands, int32_t nodes, int32_t frames);
 
-/* Around a path, as aligner.h describes. TRL_EINVAL: the runs are no path of so many frames through this graph. */
+/* Around a path, as aligner.h describes: `margin` frames, and at least `neighbours` runs of the path. TRL_EINVAL: the runs are no path of so many frames through this graph. */
 int trl__bands_around(trl__bands bands, const trl__graph *graph, const trl__run *runs, size_t count, int32_t margin,
-                      int32_t frames, trl_error *err);
+                      int32_t neighbours, int32_t frames, trl_error *err);
 
 typedef struct trl__rows {
     trl__row *items;
     size_t count, capacity;
-    int64_t floats;    /* of all rows, padding included */
-    int32_t *of_tied;  /* by tied state: its last row, plus 1; all 0 between two calls */
+    int64_t floats;   /* of all rows, padding included */
+    int32_t *of_tied; /* by tied state: its last row, plus 1; all 0 between two calls */
     size_t tied_count;
 } trl__rows;
 

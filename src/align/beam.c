@@ -67,16 +67,18 @@ static int reach_slot(beam_search *b, const trl__graph_slot *slot, int32_t frame
     return any;
 }
 
-/* From the slot of the first node alive to a word that can't be reached: what is behind it can't either. */
+/* From the slot of the first node alive to a word that can't be reached: what is behind it can't either, unless it is alive already. */
 static void find_reach(beam_search *b, int32_t begin, int32_t end)
 {
     const trl__graph *g = b->graph;
     trl__bands bands = b->a->bands;
     int32_t s = b->node_begin < g->nodes ? g->phone[g->node_phone[b->node_begin]].slot : 0;
+    int32_t alive_end = b->node_end;
     b->node_begin = g->slot[s].first_node;
     for (b->node_end = b->node_begin; s < g->slots; s++) {
         const trl__graph_slot *slot = &g->slot[s];
-        if (!reach_slot(b, slot, end - begin) && s % 2 == 1 && slot->first_node < slot->end_node)
+        if (!reach_slot(b, slot, end - begin) && s % 2 == 1 && slot->first_node < slot->end_node &&
+            slot->first_node >= alive_end)
             break;
         b->node_end = slot->end_node;
     }
@@ -154,7 +156,7 @@ static int search_tile(beam_search *b, int32_t begin, int32_t end, trl_error *er
     int code = add_tile(b, err);
     a->times.alpha += trl__lap(&clock);
     if (code == 0)
-        code = trl__aligner_score(a, s, a->graph->node_tied, a->bands, 1, err);
+        code = trl__aligner_score(a, s, a->bands, 1, err);
     clock = trl__now();
     if (code == 0)
         code = trl__stream_viterbi(a->stream, s, 1, err);

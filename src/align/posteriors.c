@@ -21,7 +21,6 @@ typedef struct piece {
     trl_matrix frames;            /* begin … stop: a view */
     trl__search search;
     trl__bands bands; /* by node of the piece, from `begin` on */
-    const int32_t *node_tied;
 } piece;
 
 /* ---- cutting ---- */
@@ -110,12 +109,11 @@ static int cut(trl__aligner *a, piece *p, trl_error *err)
     p->search = a->search;
     p->bands = a->bands;
     p->node_end = g->nodes;
-    p->node_tied = g->node_tied;
     if (is_whole(a, p))
         return 0;
     p->node_begin = p->begin == 0 ? 0 : g->slot[slot_at(a, p->begin)].first_node;
     p->node_end = p->stop == a->frames ? g->nodes : g->slot[slot_at(a, p->stop - 1)].end_node;
-    p->node_tied += p->node_begin;
+    p->search.node_tied += p->node_begin;
     p->frames = (trl_matrix){.data = trl_matrix_row(all, (size_t)p->begin),
                              .rows = (size_t)(p->stop - p->begin),
                              .cols = all->cols,
@@ -161,7 +159,7 @@ static int run_piece(trl__aligner *a, piece *p, const trl__posterior_options *o,
     if (code == 0)
         code = place_gammas(a, p, o->local != NULL, err);
     if (code == 0)
-        code = trl__aligner_score(a, s, p->node_tied, p->bands, o->acoustic_scale, err);
+        code = trl__aligner_score(a, s, p->bands, o->acoustic_scale, err);
     double clock = trl__now();
     if (code == 0)
         code = trl__stream_forward_backward(a->stream, s, 1, err);
@@ -219,7 +217,7 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
     if (options->margin == TRL_MARGIN_FULL)
         trl__bands_full(a->bands, a->graph->nodes, a->frames);
     else
-        code = trl__bands_around(a->bands, a->graph, a->runs, a->run_count, options->margin, a->frames, err);
+        code = trl__bands_around(a->bands, a->graph, a->runs, a->run_count, options->margin, 0, a->frames, err);
     int in_pieces = !options->local && a->frames > PIECE + 2 * OVERLAP;
     int32_t step = in_pieces ? PIECE : a->frames;
     double total = in_pieces ? NAN : 0;

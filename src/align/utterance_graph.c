@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define POSITIONS 4 /* begin, inside, end, single */
@@ -22,17 +23,18 @@ typedef struct inner_arc {
 /* A topology turned around: what leads into each state. */
 typedef struct shape {
     int32_t states, inner_arcs, entries, exits;
-    int32_t *first;     /* states + 1: of the inner arcs into each state, its loop first */
-    inner_arc *inner;   /* from state to state */
-    inner_arc *exit;    /* out of the unit */
-    float *entry;       /* by state: log probability of beginning there; -inf: none */
-    float skip;         /* log probability of passing over the unit; -inf: can't be */
-    int32_t least;      /* frames of the shortest way through that is not passing over */
+    int32_t *first;   /* states + 1: of the inner arcs into each state, its loop first */
+    inner_arc *inner; /* from state to state */
+    inner_arc *exit;  /* out of the unit */
+    float *entry;     /* by state: log probability of beginning there; -inf: none */
+    float skip;       /* log probability of passing over the unit; -inf: can't be */
+    int32_t least;    /* frames of the shortest way through that is not passing over */
 } shape;
 
 struct trl__unit_map {
     const trl_model *model;
-    int32_t *phone_unit; /* phone * POSITIONS + position */
+    int32_t *phone_unit;    /* phone * POSITIONS + position; -1: not in the model */
+    int lacks_phones;       /* some of them are not */
     int32_t silence, noise; /* units; -1: none */
     shape *shapes;          /* by topology */
 };
@@ -134,6 +136,12 @@ static int32_t find_unit(const trl_model *model, const char *phone, int position
     return (int32_t)trl__strings_find(&model->units, phone, strlen(phone));
 }
 
+static int position_of(size_t phone, size_t length)
+{
+    return length == 1 ? 3 : phone == 0 ? 0 : phone + 1 == length ? 2 : 1;
+}
+
+/* A phone that the model lacks matters only where a transcript has a word with it. */
 static int map_phones(trl__unit_map *map, const trl_lexicon *lexicon, trl_error *err)
 {
     size_t phones = trl_lexicon_phones(lexicon);
@@ -142,21 +150,45 @@ static int map_phones(trl__unit_map *map, const trl_lexicon *lexicon, trl_error 
         return trl__fail_memory(err);
     for (size_t p = 0; p < phones; p++)
         for (int position = 0; position < POSITIONS; position++) {
-            const char *phone = trl_lexicon_phone(lexicon, p);
-            int32_t unit = find_unit(map->model, phone, position);
-            if (unit < 0)
-                return trl__fail(err, TRL_EINVAL,
-                                 "the lexicon's phone %s is not in the model; use the lexicon that the model was "
-                                 "trained with, or train a model with this one",
-                                 phone);
+            int32_t unit = find_unit(map->model, trl_lexicon_phone(lexicon, p), position);
+            map->lacks_phones |= unit < 0;
             map->phone_unit[p * POSITIONS + (size_t)position] = unit;
         }
+    return 0;
+}
+
+static int check_phones(const trl__unit_map *map, const trl_lexicon *lexicon, size_t word, trl_error *err)
+{
+    for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, word); v++) {
+        trl_pronunciation p = trl_lexicon_pronunciation(lexicon, word, v);
+        for (size_t i = 0; i < p.length; i++)
+            if (map->phone_unit[p.phones[i] * POSITIONS + position_of(i, p.length)] < 0)
+                return trl__fail(err, TRL_EINVAL,
+                                 "the word %s has the phone %s, which is not in the model; use the lexicon that the "
+                                 "model was trained with, or train a model with this one",
+                                 trl_lexicon_word(lexicon, word), trl_lexicon_phone(lexicon, (size_t)p.phones[i]));
+    }
+    return 0;
+}
+
+/* With context, a state of a unit has several tied states, and which one depends on the neighbours. */
+static int check_context(const trl_model *model, trl_error *err)
+{
+    for (int32_t u = 0; u < trl_model_units(model); u++)
+        if (model->unit_triple[u + 1] - model->unit_triple[u] != trl__unit_topology(model, u)->states)
+            return trl__fail(err, TRL_EUNSUPPORTED,
+                             "unit %s has several tied states per state: models of phones in context can't be aligned "
+                             "with yet",
+                             model->units.texts[u]);
     return 0;
 }
 
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err)
 {
     *out = NULL;
+    int code = check_context(model, err);
+    if (code < 0)
+        return code;
     trl__unit_map *map = trl__alloc_zero(1, sizeof *map);
     if (!map)
         return trl__fail_memory(err);
@@ -164,7 +196,7 @@ int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl
     map->silence = first_of_kind(model, TRL_UNIT_SILENCE);
     map->noise = first_of_kind(model, TRL_UNIT_NOISE);
     map->shapes = trl__alloc_zero((size_t)model->topologies, sizeof *map->shapes);
-    int code = map->shapes ? map_phones(map, lexicon, err) : trl__fail_memory(err);
+    code = map->shapes ? map_phones(map, lexicon, err) : trl__fail_memory(err);
     for (int32_t t = 0; code == 0 && t < model->topologies; t++)
         code = make_shape(&model->topology[t], &map->shapes[t], err);
     if (code < 0) {
@@ -240,6 +272,33 @@ static int add_sources(trl__graph_sources *list, const trl__graph_sources *from,
     return 0;
 }
 
+static int by_source(const void *a, const void *b)
+{
+    const trl__graph_source *x = a, *y = b;
+    return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                              : (x->transition > y->transition) - (x->transition < y->transition);
+}
+
+static float log_sum(float a, float b)
+{
+    float high = a > b ? a : b;
+    return high + log1pf(expf((a < b ? a : b) - high));
+}
+
+/* Where units may be skipped, a source can lead on in several ways that differ in nothing that emits: they become one, with
+ * their probabilities added. Otherwise their number would double with every word. */
+static void merge_sources(trl__graph_sources *list)
+{
+    size_t kept = 0;
+    qsort(list->items, list->count, sizeof *list->items, by_source);
+    for (size_t i = 0; i < list->count; i++)
+        if (kept > 0 && by_source(&list->items[kept - 1], &list->items[i]) == 0)
+            list->items[kept - 1].weight = log_sum(list->items[kept - 1].weight, list->items[i].weight);
+        else
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
 static void swap_sources(trl__graph_sources *a, trl__graph_sources *b)
 {
     trl__graph_sources kept = *a;
@@ -290,6 +349,7 @@ static int add_unit(trl__graph *g, const trl__unit_map *map, int32_t unit, int32
         TRL_GROW(g->phone, g->phone_capacity, (size_t)g->phones + 1) < 0)
         return TRL_ENOMEM;
     int32_t base = g->nodes;
+    g->has_skips |= sh->skip > -INFINITY;
     g->least_unit = sh->least < g->least_unit ? sh->least : g->least_unit;
     for (int32_t s = 0; s < sh->states; s++) {
         int32_t first = g->arcs;
@@ -323,6 +383,7 @@ static int begin_slot(trl__graph *g)
         return TRL_ENOMEM;
     g->slot[g->slots] = (trl__graph_slot){g->phones, g->phones, g->nodes, g->nodes};
     g->behind.count = 0;
+    g->has_skips = 0;
     return 0;
 }
 
@@ -330,6 +391,8 @@ static void end_slot(trl__graph *g)
 {
     g->slot[g->slots].end_phone = g->phones;
     g->slot[g->slots++].end_node = g->nodes;
+    if (g->has_skips && g->behind.count > 1)
+        merge_sources(&g->behind);
     swap_sources(&g->before, &g->behind);
 }
 
@@ -356,11 +419,6 @@ static int add_silence(trl__graph *g, const trl__unit_map *map, float probabilit
         return TRL_ENOMEM;
     end_slot(g);
     return 0;
-}
-
-static int position_of(size_t phone, size_t length)
-{
-    return length == 1 ? 3 : phone == 0 ? 0 : phone + 1 == length ? 2 : 1;
 }
 
 static int add_noise_word(trl__graph *g, const trl__unit_map *map)
@@ -434,6 +492,9 @@ static int check_words(const trl__unit_map *map, const trl_lexicon *lexicon, con
             return trl__fail(err, TRL_EINVAL, "the model has no noise unit that could stand for an unknown word");
         if (words[i] != TRL__WORD_NOISE && (words[i] < 0 || (size_t)words[i] >= trl_lexicon_words(lexicon)))
             return trl__fail(err, TRL_EINVAL, "word %d is not in the lexicon", (int)words[i]);
+        int code = map->lacks_phones && words[i] >= 0 ? check_phones(map, lexicon, (size_t)words[i], err) : 0;
+        if (code < 0)
+            return code;
     }
     if (count == 0 && map->silence < 0)
         return trl__fail(err, TRL_EINVAL, "no words, and the model has no silence unit");

@@ -6,7 +6,8 @@
  *
  * The words stand in a row of slots: silence, word, silence, word, … silence. Silence slots may be passed over (the unit's
  * own probability says how likely that is), word slots have one chain of phones per pronunciation. Non-emitting entries
- * and exits are multiplied out into arcs from emitting node to emitting node.
+ * and exits are multiplied out into arcs from emitting node to emitting node; where units may be skipped (HTK's tee
+ * models), ways that differ in no emitting node are one arc with the sum of their probabilities.
  *
  * Indices: slot 2i is the silence before word i, slot 2i + 1 word i (a transcript without words is slot 0 alone, not
  * optional). Nodes and phones are numbered slot by slot, variant by variant, phone by phone, state by state.
@@ -18,7 +19,7 @@
 
 typedef struct trl__unit_map trl__unit_map;
 
-/* TRL_EINVAL names a phone that the model lacks. The model must outlive the map; its transition probabilities are read anew
+/* A phone that the model lacks is an error where a word with it is used. The model must outlive the map; its transition probabilities are read anew
  * for every graph, so training may change them in place. */
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err);
 void trl__unit_map_destroy(trl__unit_map *map);
@@ -61,6 +62,7 @@ typedef struct trl__graph {
     int32_t most_arcs;    /* into one node */
     int32_t least_unit;   /* frames of the shortest unit */
 
+    int has_skips; /* a unit of the slot in hand may be skipped */
     size_t node_capacity, phone_capacity, slot_capacity, arc_capacity;
     trl__graph_sources before, behind, chain, longer; /* of a slot; of a pronunciation, so far */
 } trl__graph;

@@ -289,25 +289,60 @@ static void keep_mode(trl_file *file)
         errno = 0;
 }
 
+/* Asks the system to begin with the writing, so that the waits of many files overlap. */
+static int write_out_buffer(trl_file *file, trl_error *err)
+{
+    int code = file->failed ? trl__fail(err, TRL_EIO, "%s: an earlier write failed", file->path) : flush(file, err);
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (code == 0 && !file->direct)
+        (void)!sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+    return code;
+}
+
+static int wait_for_disk(trl_file *file, trl_error *err)
+{
+    if (file->direct)
+        return 0;
+    keep_mode(file);
+    return fsync(file->fd) != 0 ? trl__fail_errno(err, file->path, "writing to the disk failed") : 0;
+}
+
 static int put_in_place(trl_file *file, trl_error *err)
 {
-    keep_mode(file);
-    if (fsync(file->fd) != 0)
-        return trl__fail_errno(err, file->path, "writing to the disk failed");
+    if (file->direct)
+        return 0;
     if (give_name(file) != 0 || rename(file->temporary, file->path) != 0)
         return trl__fail_errno(err, file->path, "can't put the new file in place");
     file->named = 0;
-    sync_folder(file->path);
     return 0;
+}
+
+static int same_folder(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t length = x ? (size_t)(x - a) : 0;
+    return length == (y ? (size_t)(y - b) : 0) && (x != NULL) == (y != NULL) && strncmp(a, b, length) == 0;
+}
+
+int trl_file_commit_all(trl_file *const *files, size_t count, trl_error *err)
+{
+    static int (*const steps[])(trl_file *, trl_error *) = {write_out_buffer, wait_for_disk, put_in_place};
+    int code = 0;
+    for (size_t step = 0; step < sizeof steps / sizeof *steps; step++)
+        for (size_t i = 0; code == 0 && i < count; i++)
+            code = steps[step](files[i], err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        if (!files[i]->direct && (i + 1 == count || !same_folder(files[i]->path, files[i + 1]->path)))
+            sync_folder(files[i]->path);
+    for (size_t i = 0; i < count; i++)
+        discard(files[i]);
+    return code;
 }
 
 int trl_file_commit(trl_file *file, trl_error *err)
 {
-    int code = file->failed ? trl__fail(err, TRL_EIO, "%s: an earlier write failed", file->path) : flush(file, err);
-    if (code == 0 && !file->direct)
-        code = put_in_place(file, err);
-    discard(file);
-    return code;
+    return trl_file_commit_all(&file, 1, err);
 }
 
 void trl_file_abort(trl_file *file)

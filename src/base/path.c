@@ -1,7 +1,10 @@
 #include "base/path.h"
+#include "base/fail.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *trl__base_name(const char *path)
 {
@@ -35,4 +38,12 @@ char *trl__path_beside(const char *file, const char *name)
         memcpy(path + folder, name, length + 1);
     }
     return path;
+}
+
+int trl__make_folder(const char *path, trl_error *err)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
+        return 0;
+    return trl__fail_errno(err, path, "can't make this folder");
 }

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 
+#include <trellis/error.h>
+
 const char *trl__base_name(const char *path); /* behind the last slash */
 const char *trl__extension(const char *path); /* the last dot of the base name, or the end of the name */
 
@@ -13,5 +15,8 @@ char *trl__join_path(trl__arena *arena, const char *folder, const char *name);
 /* The name in the folder of the file, or the name itself when it is absolute; freed by trl__free. NULL: out of memory.
  */
 char *trl__path_beside(const char *file, const char *name);
+
+/* Makes the folder, unless it is there; the one it lies in must be. Returns 0, TRL_ENOENT, TRL_EIO. */
+int trl__make_folder(const char *path, trl_error *err);
 
 #endif

@@ -347,7 +347,8 @@ static int fill(trl_corpus *corpus, const trl_corpus_options *o, trl_error *err)
 {
     corpus->labelled = o->labels != NULL;
     corpus->need_text = o->need_text && !corpus->labelled;
-    int code = read_as(corpus, err);
+    int code = o->words || o->words_file ? trl__sound_file_with_words(corpus, o->words, o->words_file, err)
+                                         : read_as(corpus, err);
     corpus->labelled = 0;
     corpus->need_text = o->need_text;
     if (code == 0 && o->labels)

@@ -91,6 +91,7 @@ int trl__kaldi_read(trl_corpus *corpus, trl_error *err);
 int trl__kaldi_parse(trl_corpus *corpus, trl__kaldi_files *files, trl_error *err);
 int trl__sound_folder_read(trl_corpus *corpus, trl_error *err);
 int trl__sound_file_read(trl_corpus *corpus, trl_error *err);
+int trl__sound_file_with_words(trl_corpus *corpus, const char *words, const char *words_file, trl_error *err);
 int trl__manifest_read(trl_corpus *corpus, trl_error *err);
 int trl__is_manifest(const char *path); /* by its extension and first line */
 int trl__manifest_parse(trl_corpus *corpus, trl__text *text, trl_error *err);

@@ -28,6 +28,7 @@ typedef struct entry {
     size_t first_label, labels;
     int levels;
     uint32_t next; /* the next entry with the same base name, or NONE */
+    uint32_t last; /* of the first with a base name: the last one with it */
 } entry;
 
 struct trl_label_file {
@@ -140,6 +141,8 @@ static int read_label(const reader *r, const char *line, size_t length, trl_erro
 /* A label of a higher level lasts until the next one of its level, or to the end of the entry. */
 static void extend_levels(trl_label_file *file, const entry *e)
 {
+    if (e->labels == 0)
+        return;
     trl_label *labels = file->labels + e->first_label;
     double *open_end[MOST_LEVELS] = {NULL};
     for (size_t i = 0; i < e->labels; i++) {
@@ -180,12 +183,9 @@ static int index_entry(trl_label_file *file, size_t number, trl_error *err)
     int added = trl__map_add(&file->by_base, key, length, &first);
     if (added < 0)
         return trl__fail_memory(err);
-    if (added == 0) {
-        uint32_t last = (uint32_t)first;
-        while (file->entries[last].next != NONE)
-            last = file->entries[last].next;
-        file->entries[last].next = (uint32_t)number;
-    }
+    if (added == 0)
+        file->entries[file->entries[first].last].next = (uint32_t)number;
+    file->entries[first].last = (uint32_t)number;
     return 0;
 }
 
@@ -207,7 +207,7 @@ static int begin_entry(const reader *r, const char *line, size_t length, trl_err
     char *copy = trl__arena_copy(&file->arena, name, strlen(name));
     if (!copy)
         return trl__fail_memory(err);
-    file->entries[file->count] = (entry){copy, r->text->line, file->label_count, 0, 1, NONE};
+    file->entries[file->count] = (entry){copy, r->text->line, file->label_count, 0, 1, NONE, NONE};
     return index_entry(file, file->count++, err);
 }
 
@@ -409,7 +409,7 @@ int trl__corpus_set_labels(trl_corpus *corpus, const char *path, trl_error *err)
 {
     trl_label_file *file;
     int code = trl_label_file_read(path, &file, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     code = report_twice(corpus, file, err);
     for (size_t u = 0; code == 0 && u < corpus->count; u++) {

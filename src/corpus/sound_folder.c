@@ -443,18 +443,28 @@ int trl__sound_folder_read(trl_corpus *corpus, trl_error *err)
     return read_below(&r, err);
 }
 
+static int add_stdin(trl_corpus *corpus, size_t *number, trl_error *err)
+{
+    trl_utterance u = {
+        .id = "stdin", .speaker = "stdin", .path = "-", .channel = -1, .end = -1, .source = "standard input"};
+    return trl__corpus_add(corpus, &u, number, err);
+}
+
+static int fail_unless_there(const trl_corpus *corpus, trl_error *err)
+{
+    struct stat status;
+    return stat(corpus->path, &status) == 0 ? 0 : trl__fail_errno(err, corpus->path, "can't open the corpus");
+}
+
 /* A single file is a folder that holds nothing else. */
 int trl__sound_file_read(trl_corpus *corpus, trl_error *err)
 {
-    if (strcmp(corpus->path, "-") == 0) {
-        trl_utterance u = {
-            .id = "stdin", .speaker = "stdin", .path = "-", .channel = -1, .end = -1, .source = "standard input"};
-        size_t number;
-        return trl__corpus_add(corpus, &u, &number, err);
-    }
-    struct stat status;
-    if (stat(corpus->path, &status) != 0)
-        return trl__fail_errno(err, corpus->path, "can't open the corpus");
+    size_t number;
+    if (strcmp(corpus->path, "-") == 0)
+        return add_stdin(corpus, &number, err);
+    int code = fail_unless_there(corpus, err);
+    if (code < 0)
+        return code;
     folder_reader r = {.corpus = corpus};
     const char *base = r.only = trl__base_name(corpus->path);
     r.root = base == corpus->path ? "." : trl__arena_copy(&r.arena, corpus->path, (size_t)(base - corpus->path));
@@ -464,4 +474,42 @@ int trl__sound_file_read(trl_corpus *corpus, trl_error *err)
         return trl__fail_memory(err);
     }
     return read_below(&r, err);
+}
+
+/* The file by itself, whatever stands beside it. */
+static int add_alone(trl_corpus *corpus, size_t *number, trl_error *err)
+{
+    if (strcmp(corpus->path, "-") == 0)
+        return add_stdin(corpus, number, err);
+    int code = fail_unless_there(corpus, err);
+    trl__arena arena = {0};
+    const char *base = trl__base_name(corpus->path);
+    size_t length = (size_t)(trl__extension(base) - base);
+    const char *name = trl__utf8_check(base, length) < length ? "sound" : trl__arena_copy(&arena, base, length);
+    trl__sound sound = {name, name, corpus->path, 0};
+    if (code == 0)
+        code = name ? trl__sound_add(corpus, &sound, number, err) : trl__fail_memory(err);
+    trl__arena_free(&arena);
+    return code;
+}
+
+int trl__sound_file_with_words(trl_corpus *corpus, const char *words, const char *words_file, trl_error *err)
+{
+    trl__text text;
+    size_t number;
+    if (corpus->format != TRL_CORPUS_SOUND)
+        return trl__fail(err, TRL_EINVAL, "%s: words can be given for a single sound file only", corpus->path);
+    int code = add_alone(corpus, &number, err);
+    if (code < 0)
+        return code;
+    if (words)
+        return trl__corpus_set_text(corpus, number, words, strlen(words), "the given words", 0, err);
+    code = trl__text_read(words_file, &text, err);
+    if (code < 0)
+        return code;
+    const char *start = text.bytes + text.position;
+    size_t length = text.size - text.position;
+    code = trl__corpus_set_text(corpus, number, start, length, words_file, !spans_lines(start, length), err);
+    trl__text_free(&text);
+    return code;
 }

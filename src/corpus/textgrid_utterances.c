@@ -85,7 +85,8 @@ static enum role role_of(const char *tier, size_t *name)
         const char *name;
         enum role role;
     } roles[] = {{"words", WORDS},     {"word", WORDS},     {"phones", PHONES},   {"phone", PHONES},
-                 {"phonemes", PHONES}, {"phoneme", PHONES}, {"segments", PHONES}, {"segment", PHONES}};
+                 {"phonemes", PHONES}, {"phoneme", PHONES}, {"segments", PHONES}, {"segment", PHONES},
+                 {"states", PHONES},   {"state", PHONES}};
     const char *last = tier;
     for (const char *at = tier; (at = strstr(at, " - ")); at += 3)
         last = at + 3;

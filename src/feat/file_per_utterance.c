@@ -4,8 +4,8 @@
 #include "feat/feature_format.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/path.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,20 +77,12 @@ static void each_discard(trl_feature_writer *writer)
 
 static const trl__writer_class writer_class = {each_add, each_commit, each_discard};
 
-static int make_folder(const char *path, trl_error *err)
-{
-    struct stat status;
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
-        return 0;
-    return trl__fail_errno(err, path, "can't make this folder");
-}
-
 int trl__file_per_utterance(const char *path, const trl__feature_format *format, trl__encode_fn encode,
                             const trl_feature_writer_options *options, trl_feature_writer **out, trl_error *err)
 {
     struct stat status;
     int folder = !trl__has_ending(path, format) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
-    int code = folder ? make_folder(path, err) : 0;
+    int code = folder ? trl__make_folder(path, err) : 0;
     if (code < 0)
         return code;
     each_writer *w = trl__alloc_zero(1, sizeof *w);

@@ -35,40 +35,54 @@ typedef struct estimate {
     const trl__stats *stats;
     const trl__estimate_options *options;
     trl__estimate_result *result;
-    double *floor; /* by dimension, and room for the sums it is made of */
+    double *floor, *all_mean, *all_variance; /* by dimension; one block */
     int32_t *first_gaussian;
     float *log_weight, *mean, *variance; /* of the new mixtures */
 } estimate;
 
-/* The floor is a share of the variance of all frames, which the sums of all Gaussians give. */
-static void find_floors(const estimate *e)
+/* Mean and variance of all frames, which the sums of all Gaussians give; the floor is a share of the variance. */
+static void measure_all(const estimate *e)
 {
     const trl__stats *s = e->stats;
-    double frames = 0, *sum = e->floor, *square = e->floor + s->dim;
-    memset(sum, 0, 2 * (size_t)s->dim * sizeof *sum);
+    double frames = 0;
+    memset(e->all_mean, 0, (size_t)s->dim * sizeof *e->all_mean);
+    memset(e->all_variance, 0, (size_t)s->dim * sizeof *e->all_variance);
     for (int64_t g = 0; g < s->gaussians; g++) {
         frames += s->count[g];
         for (int32_t k = 0; k < s->dim; k++) {
-            sum[k] += s->sum[g * s->dim + k];
-            square[k] += s->square[g * s->dim + k];
+            e->all_mean[k] += s->sum[g * s->dim + k];
+            e->all_variance[k] += s->square[g * s->dim + k];
         }
     }
     for (int32_t k = 0; k < s->dim; k++) {
-        double mean = frames > 0 ? sum[k] / frames : 0, variance = frames > 0 ? square[k] / frames - mean * mean : 0;
-        e->floor[k] = fmax(e->options->variance_floor * variance, e->options->least_variance);
+        double mean = frames > 0 ? e->all_mean[k] / frames : 0;
+        e->all_mean[k] = mean;
+        e->all_variance[k] = frames > 0 ? e->all_variance[k] / frames - mean * mean : 0;
+        e->floor[k] = fmax(e->options->variance_floor * e->all_variance[k], e->options->least_variance);
     }
 }
 
-/* Component `from` of the old model with new parameters, or its old ones, becomes the next new one. */
-static int put_old(estimate *e, int32_t from, float log_weight, int32_t *next)
+/* Component `from` of the old model becomes the next one of the new, as it was … */
+static void put_old(const estimate *e, int32_t from, float log_weight, int32_t *next)
 {
     size_t dim = (size_t)e->model->dim, to = (size_t)(*next)++ * dim;
     e->log_weight[*next - 1] = log_weight;
     memcpy(e->mean + to, e->model->mean + (size_t)from * dim, dim * sizeof *e->mean);
     memcpy(e->variance + to, e->model->variance + (size_t)from * dim, dim * sizeof *e->variance);
-    return 0;
 }
 
+/* One Gaussian like all frames, for a state that has none. */
+static void put_all(estimate *e, int32_t *next)
+{
+    size_t dim = (size_t)e->model->dim, to = (size_t)*next * dim;
+    e->log_weight[(*next)++] = 0;
+    for (size_t k = 0; k < dim; k++) {
+        e->mean[to + k] = (float)e->all_mean[k];
+        e->variance[to + k] = (float)fmax(e->all_variance[k], e->floor[k]);
+    }
+}
+
+/* A component with new parameters. */
 static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32_t *next, trl_error *err)
 {
     int32_t dim = e->model->dim;
@@ -94,13 +108,13 @@ static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32
 }
 
 /* No component has enough: the one with the most frames stays as it was. */
-static int put_largest(estimate *e, int32_t first, int32_t end, int32_t *next)
+static void put_largest(const estimate *e, int32_t first, int32_t end, int32_t *next)
 {
     int32_t best = first;
     for (int32_t g = first + 1; g < end; g++)
         if (e->stats->count[g] > e->stats->count[best])
             best = g;
-    return put_old(e, best, 0, next);
+    put_old(e, best, 0, next);
 }
 
 static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *err)
@@ -112,14 +126,16 @@ static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *e
         frames += count[g];
         enough += count[g] >= least ? count[g] : 0;
     }
-    int code = 0;
-    for (int32_t g = first; code == 0 && g < end; g++)
+    int code = 0, unseen = frames == 0 && e->options->unseen_as_all;
+    for (int32_t g = first; code == 0 && !unseen && g < end; g++)
         if (frames == 0)
-            code = put_old(e, g, e->model->log_weight[g], next);
+            put_old(e, g, e->model->log_weight[g], next);
         else if (enough > 0 && count[g] >= least && count[g] > 0)
             code = put_new(e, g, count[g] / enough, tied, next, err);
+    if (unseen)
+        put_all(e, next);
     if (frames > 0 && enough == 0)
-        code = put_largest(e, first, end, next);
+        put_largest(e, first, end, next);
     e->result->kept_states += enough == 0;
     e->result->dropped += end - first - (*next - before);
     return code;
@@ -129,14 +145,16 @@ static int estimate_mixtures(trl_model *model, estimate *e, trl_error *err)
 {
     size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
     size_t numbers = gaussians * (size_t)model->dim;
-    e->floor = trl__alloc(2 * (size_t)model->dim, sizeof *e->floor);
+    e->floor = trl__alloc(3 * (size_t)model->dim, sizeof *e->floor);
     e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
     e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
     e->mean = trl__alloc_aligned(numbers, sizeof *e->mean);
     e->variance = trl__alloc_aligned(numbers, sizeof *e->variance);
     if (!e->floor || !e->first_gaussian || !e->log_weight || !e->mean || !e->variance)
         return trl__fail_memory(err);
-    find_floors(e);
+    e->all_mean = e->floor + model->dim;
+    e->all_variance = e->all_mean + model->dim;
+    measure_all(e);
     int32_t next = 0;
     e->first_gaussian[0] = 0;
     for (int32_t j = 0; j < model->tied_states; j++) {

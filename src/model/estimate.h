@@ -8,6 +8,7 @@ typedef struct trl__estimate_options {
     double least_count;       /* frames of a component below which it is dropped (its mixture keeps at least one) */
     double variance_floor;    /* share of the variance of all data, per dimension; 0: no floor but least_variance */
     double least_variance;    /* absolute floor */
+    int unseen_as_all;        /* 1: tied states without frames take the mean and variance of all frames (flat start) */
     double least_probability; /* of a transition; the others of the state give it */
 } trl__estimate_options;
 

@@ -22,24 +22,50 @@
 
 /* ---- Symbols: HTK's own numbers, which stand in binary files ---- */
 
-#define TRL__MMF_SYMBOLS(X)                                                                                     \
-    X(BEGINHMM, 0) X(USE, 1) X(ENDHMM, 2) X(NUMMIXES, 3) X(NUMSTATES, 4) X(STREAMINFO, 5) X(VECSIZE, 6)         \
-    X(NULLD, 7) X(POISSOND, 8) X(GAMMAD, 9) X(RELD, 10) X(GEND, 11) X(DIAGC, 12) X(FULLC, 13) X(XFORMC, 14)     \
-    X(STATE, 15) X(TMIX, 16) X(MIXTURE, 17) X(STREAM, 18) X(SWEIGHTS, 19) X(MEAN, 20) X(VARIANCE, 21)           \
-    X(INVCOVAR, 22) X(XFORM, 23) X(GCONST, 24) X(DURATION, 25) X(INVDIAGC, 26) X(TRANSP, 27) X(DPROB, 28)       \
-    X(LLTC, 29) X(LLTCOVAR, 30) X(PROJSIZE, 31) X(PARENTXFORM, 91) X(INPUTXFORM, 109) X(RCLASS, 110)            \
-    X(REGTREE, 111) X(HMMSETID, 119)
-
 typedef enum trl__mmf_symbol {
-#define TRL__MMF_ENUM(name, code) MMF_##name = (code),
-    TRL__MMF_SYMBOLS(TRL__MMF_ENUM)
-#undef TRL__MMF_ENUM
+    MMF_BEGINHMM = 0,
+    MMF_USE,
+    MMF_ENDHMM,
+    MMF_NUMMIXES,
+    MMF_NUMSTATES,
+    MMF_STREAMINFO,
+    MMF_VECSIZE,
+    MMF_NULLD,
+    MMF_POISSOND,
+    MMF_GAMMAD,
+    MMF_RELD,
+    MMF_GEND,
+    MMF_DIAGC,
+    MMF_FULLC,
+    MMF_XFORMC,
+    MMF_STATE,
+    MMF_TMIX,
+    MMF_MIXTURE,
+    MMF_STREAM,
+    MMF_SWEIGHTS,
+    MMF_MEAN,
+    MMF_VARIANCE,
+    MMF_INVCOVAR,
+    MMF_XFORM,
+    MMF_GCONST,
+    MMF_DURATION,
+    MMF_INVDIAGC,
+    MMF_TRANSP,
+    MMF_DPROB,
+    MMF_LLTC,
+    MMF_LLTCOVAR,
+    MMF_PROJSIZE,
+    MMF_PARENTXFORM = 91,
+    MMF_INPUTXFORM = 109,
+    MMF_RCLASS = 110,
+    MMF_HMMSETID = 119,
+    MMF_SYMBOLS,
     MMF_KIND = 256, /* a parameter kind */
     MMF_MACRO,      /* ~ and a letter */
     MMF_END         /* of the file */
 } trl__mmf_symbol;
 
-const char *trl__mmf_symbol_name(int symbol); /* NULL: none of them */
+const char *trl__mmf_symbol_name(int symbol); /* NULL: none of those up to MMF_SYMBOLS */
 
 /* ---- Scanner ---- */
 

@@ -89,7 +89,8 @@ static int add_listed(builder *b, trl__text *list, const char *list_name, trl_er
 static int by_rank(const void *a, const void *b)
 {
     const unit *x = a, *y = b;
-    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->order > y->order) - (x->order < y->order);
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : (x->order > y->order) - (x->order < y->order);
 }
 
 static int choose_units(builder *b, trl__text *list, const char *list_name, trl_error *err)
@@ -337,7 +338,7 @@ int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_e
     if (code == 0)
         code = trl__mmf_parse(mmf, text.bytes, text.size, &set, err);
     trl__text_free(&text);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (list)
         code = trl__text_read(list, &names, err);

@@ -79,8 +79,9 @@ static int unexpected(const parser *p, const char *wanted, trl_error *err)
 
 static int unsupported(const parser *p, const char *what, trl_error *err)
 {
-    return trl__mmf_fail(&p->scan, err, TRL_EUNSUPPORTED, "%s can't be read: models have one stream of Gaussians with "
-                                                          "diagonal covariance",
+    return trl__mmf_fail(&p->scan, err, TRL_EUNSUPPORTED,
+                         "%s can't be read: models have one stream of Gaussians with "
+                         "diagonal covariance",
                          what);
 }
 
@@ -174,10 +175,10 @@ static int parse_vector(parser *p, int symbol, char letter, const float **out, t
         return unexpected(p, symbol == MMF_MEAN ? "<MEAN>" : "<VARIANCE>", err);
     int code = trl__mmf_short(&p->scan, 1, &size, err);
     if (code == 0 && size != p->set->dim)
-        code = p->set->dim == 0 ? trl__mmf_fail(&p->scan, err, TRL_EFORMAT, "no <VECSIZE> before the first vector")
-                                : trl__mmf_fail(&p->scan, err, TRL_EFORMAT,
-                                                "a vector of %" PRId32 " numbers where <VECSIZE> says %" PRId32, size,
-                                                p->set->dim);
+        code = p->set->dim == 0
+                   ? trl__mmf_fail(&p->scan, err, TRL_EFORMAT, "no <VECSIZE> before the first vector")
+                   : trl__mmf_fail(&p->scan, err, TRL_EFORMAT,
+                                   "a vector of %" PRId32 " numbers where <VECSIZE> says %" PRId32, size, p->set->dim);
     if (code == 0)
         code = trl__mmf_floats(&p->scan, (size_t)size, &p->set->arena, &numbers, err);
     if (code == 0)
@@ -189,8 +190,9 @@ static int check_variances(const parser *p, const float *variance, trl_error *er
 {
     for (int32_t k = 0; k < p->set->dim; k++)
         if (!(variance[k] > 0))
-            return trl__mmf_fail(&p->scan, err, TRL_EFORMAT, "the variance before this is %g in dimension %" PRId32
-                                                             " (counted from 0); it must be above 0",
+            return trl__mmf_fail(&p->scan, err, TRL_EFORMAT,
+                                 "the variance before this is %g in dimension %" PRId32
+                                 " (counted from 0); it must be above 0",
                                  (double)variance[k], k);
     return 0;
 }
@@ -214,8 +216,8 @@ static int parse_gaussian(parser *p, trl__mmf_gaussian **out, trl_error *err)
     }
     if (code == 0)
         code = parse_vector(p, MMF_MEAN, 'u', &g->mean, err);
-    if (code == 0 && (p->scan.symbol == MMF_INVCOVAR || p->scan.symbol == MMF_LLTCOVAR ||
-                      p->scan.symbol == MMF_XFORM || is_macro(p, 'i') || is_macro(p, 'c') || is_macro(p, 'x')))
+    if (code == 0 && (p->scan.symbol == MMF_INVCOVAR || p->scan.symbol == MMF_LLTCOVAR || p->scan.symbol == MMF_XFORM ||
+                      is_macro(p, 'i') || is_macro(p, 'c') || is_macro(p, 'x')))
         return unsupported(p, "full covariances", err);
     if (code == 0)
         code = parse_vector(p, MMF_VARIANCE, 'v', &g->variance, err);
@@ -400,8 +402,8 @@ static int parse_hmm_body(parser *p, trl__mmf_hmm *hmm, trl_error *err)
         code = parse_hmm_state(p, hmm, err);
     for (int32_t s = 0; code == 0 && s < hmm->states; s++)
         if (!hmm->state[s])
-            code = trl__mmf_fail(&p->scan, err, TRL_EFORMAT, "HMM \"%s\": state %" PRId32 " is missing", hmm->name,
-                                 s + 2);
+            code =
+                trl__mmf_fail(&p->scan, err, TRL_EFORMAT, "HMM \"%s\": state %" PRId32 " is missing", hmm->name, s + 2);
     if (code == 0)
         code = parse_transitions(p, &hmm->transitions, err);
     if (code == 0 && hmm->transitions->size != p->states)

@@ -11,21 +11,19 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct {
-    const char *name;
-    int code;
-} symbols[] = {
-#define TRL__MMF_ROW(name, code) {#name, code},
-    TRL__MMF_SYMBOLS(TRL__MMF_ROW)
-#undef TRL__MMF_ROW
-};
+#define NAME(symbol) [MMF_##symbol] = #symbol
+
+static const char *const names[MMF_SYMBOLS] = {
+    NAME(BEGINHMM), NAME(USE),      NAME(ENDHMM),      NAME(NUMMIXES),   NAME(NUMSTATES), NAME(STREAMINFO),
+    NAME(VECSIZE),  NAME(NULLD),    NAME(POISSOND),    NAME(GAMMAD),     NAME(RELD),      NAME(GEND),
+    NAME(DIAGC),    NAME(FULLC),    NAME(XFORMC),      NAME(STATE),      NAME(TMIX),      NAME(MIXTURE),
+    NAME(STREAM),   NAME(SWEIGHTS), NAME(MEAN),        NAME(VARIANCE),   NAME(INVCOVAR),  NAME(XFORM),
+    NAME(GCONST),   NAME(DURATION), NAME(INVDIAGC),    NAME(TRANSP),     NAME(DPROB),     NAME(LLTC),
+    NAME(LLTCOVAR), NAME(PROJSIZE), NAME(PARENTXFORM), NAME(INPUTXFORM), NAME(RCLASS),    NAME(HMMSETID)};
 
 const char *trl__mmf_symbol_name(int symbol)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (symbols[i].code == symbol)
-            return symbols[i].name;
-    return NULL;
+    return symbol >= 0 && symbol < MMF_SYMBOLS ? names[symbol] : NULL;
 }
 
 int trl__mmf_fail(const trl__mmf_scan *scan, trl_error *err, int code, const char *format, ...)
@@ -79,11 +77,9 @@ static int next_word(trl__mmf_scan *scan, trl_error *err)
         return ends_early(scan, err);
     if (*scan->place++ != '>')
         return trl__mmf_fail(scan, err, TRL_EFORMAT, "a symbol without '>' at its end");
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (strcasecmp(scan->word, symbols[i].name) == 0) {
-            scan->symbol = symbols[i].code;
+    for (scan->symbol = 0; scan->symbol < MMF_SYMBOLS; scan->symbol++)
+        if (names[scan->symbol] && strcasecmp(scan->word, names[scan->symbol]) == 0)
             return 0;
-        }
     scan->symbol = MMF_KIND;
     return is_kind(scan->word) ? 0 : trl__mmf_fail(scan, err, TRL_EUNSUPPORTED, "unknown symbol <%s>", scan->word);
 }

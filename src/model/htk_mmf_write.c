@@ -328,8 +328,9 @@ static void find_shared(writer *w)
         }
     }
     if (lost > 0)
-        trl__log(TRL_LOG_WARNING, "%" PRId32 " states share transitions with single states of other units, which HTK's "
-                                  "files can't say: each gets a copy",
+        trl__log(TRL_LOG_WARNING,
+                 "%" PRId32 " states share transitions with single states of other units, which HTK's "
+                 "files can't say: each gets a copy",
                  lost);
 }
 
@@ -347,9 +348,9 @@ static int check(const trl_model *m, trl_error *err)
         if (m->first_gaussian[j + 1] - m->first_gaussian[j] > INT16_MAX)
             return trl__fail(err, TRL_EUNSUPPORTED, "a mixture of more than %d components is too large for HTK",
                              INT16_MAX);
-    return m->dim <= INT16_MAX ? 0
-                               : trl__fail(err, TRL_EUNSUPPORTED, "vectors of more than %d numbers are too long for HTK",
-                                           INT16_MAX);
+    return m->dim <= INT16_MAX
+               ? 0
+               : trl__fail(err, TRL_EUNSUPPORTED, "vectors of more than %d numbers are too long for HTK", INT16_MAX);
 }
 
 static int write_file(writer *w, const char *path)

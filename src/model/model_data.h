@@ -66,9 +66,12 @@ int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
  * TRL_ENUMBER, TRL_ELIMIT say what is wrong and where; `name` stands for the file in messages. */
 int trl__model_finish(trl_model *model, const char *name, trl_error *err);
 
-/* The first half of it, for those who have probabilities by transition id: checks all but the probabilities and Gaussians and
- * numbers the transitions, so that log_probability can be filled; then comes finish. */
+/* The first half of it, for triples that come from a file: checks all but the probabilities and Gaussians and numbers
+ * the transitions, so that log_probability can be filled; then comes finish. */
 int trl__model_structure(trl_model *model, const char *name, trl_error *err);
+
+/* The sum over triples of arcs: what log_probability[] has, less one. Topologies and triples must be valid. */
+int64_t trl__model_count_transitions(const trl_model *model);
 
 int trl__model_set_text(char **place, const char *text, trl_error *err); /* frontend, lexicon … : a copy */
 

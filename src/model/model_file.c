@@ -148,7 +148,7 @@ static int copy_array(const trl__container *file, const char *name, size_t size,
 {
     const void *elements;
     int code = trl__container_array(file, name, size, &elements, count, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     *out = trl__alloc(*count, size);
     if (!*out)
@@ -163,7 +163,7 @@ static int read_header(const trl__container *file, trl_model **out, trl_error *e
     const void *bytes;
     size_t count;
     int code = trl__container_array(file, "model", sizeof(file_header), &bytes, &count, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (count != 1)
         return corrupt(file, "section 'model' has a wrong size", err);
@@ -193,7 +193,7 @@ static int read_names(const trl__container *file, trl_model *m, size_t units, tr
     const void *bytes;
     uint64_t size;
     int code = trl__container_section(file, "units", &bytes, &size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     const char *name = bytes, *end = name + size;
     for (size_t u = 0; u < units; u++) {
@@ -217,7 +217,7 @@ static int read_units(const trl__container *file, trl_model *m, trl_error *err)
     if (code == 0)
         code =
             copy_array(file, "unit_topologies", sizeof *m->unit_topology, (void **)&m->unit_topology, &topologies, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (units != topologies)
         return corrupt(file, "units and their topologies differ in number", err);
@@ -259,7 +259,7 @@ static int read_topologies(const trl__container *file, trl_model *m, trl_error *
     int code = trl__container_array(file, "topologies", sizeof(int32_t), &numbers, &number_count, err);
     if (code == 0)
         code = trl__container_array(file, "arcs", sizeof(trl__arc), &arcs, &arc_count, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (number_count > INT32_MAX || arc_count > INT32_MAX)
         return corrupt(file, "there are too many topologies", err);
@@ -282,7 +282,7 @@ static int read_triples(const trl__container *file, trl_model *m, trl_error *err
     const void *bytes;
     size_t count;
     int code = trl__container_array(file, "triples", sizeof(file_triple), &bytes, &count, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (count > INT32_MAX)
         return corrupt(file, "there are too many triples", err);
@@ -316,7 +316,7 @@ static int read_mixtures(const trl__container *file, trl_model *m, trl_error *er
         code = borrow(file, "means", sizeof *m->mean, (void **)&m->mean, &means, err);
     if (code == 0)
         code = borrow(file, "variances", sizeof *m->variance, (void **)&m->variance, &variances, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (firsts < 2 || firsts > INT32_MAX || weights > INT32_MAX || m->first_gaussian[firsts - 1] != (int64_t)weights ||
         means != weights * (size_t)m->dim || variances != means)
@@ -330,7 +330,7 @@ static int read_transitions(const trl__container *file, trl_model *m, trl_error 
     const void *bytes;
     size_t count;
     int code = trl__container_array(file, "transitions", sizeof(float), &bytes, &count, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (count != (size_t)m->transitions)
         return trl__fail(err, TRL_ECORRUPT, "%s: %zu log probabilities for %" PRId32 " transitions",
@@ -366,7 +366,7 @@ int trl__model_from_container(trl__container *file, trl_model **out, trl_error *
     trl_model *model = NULL;
     *out = NULL;
     int code = read_header(file, &model, err);
-    if (code < 0) {
+    if (code != 0) {
         trl__container_close(file);
         return code;
     }

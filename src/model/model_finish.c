@@ -116,7 +116,7 @@ static int check_triples(const trl_model *m, const char *name, trl_error *err)
     return code;
 }
 
-static int64_t count_transitions(const trl_model *m)
+int64_t trl__model_count_transitions(const trl_model *m)
 {
     int64_t count = 0;
     for (int32_t i = 0; i < m->triples; i++)
@@ -127,7 +127,7 @@ static int64_t count_transitions(const trl_model *m)
 /* Ids from 1: arc after arc of triple after triple. */
 static int number_transitions(trl_model *m, const char *name, trl_error *err)
 {
-    int64_t count = count_transitions(m);
+    int64_t count = trl__model_count_transitions(m);
     if (count >= INT32_MAX)
         return trl__fail(err, TRL_ELIMIT, "%s: %" PRId64 " transitions are too many", name, count);
     m->transitions = (int32_t)count;

@@ -53,7 +53,7 @@ static int read_doubles(const trl__container *file, const char *name, uint64_t c
     const void *bytes;
     uint64_t size;
     int code = trl__container_section(file, name, &bytes, &size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (size != count * sizeof(double))
         return trl__fail(err, TRL_ECORRUPT, "%s: section '%s' has %" PRIu64 " bytes instead of %" PRIu64,
@@ -78,7 +78,7 @@ static int read_header(const trl__container *file, file_header *header, trl_erro
         code = trl__container_section(file, "counts", &counts, &counts_size, err);
     if (code == 0)
         code = trl__container_section(file, "sums", &counts, &sums_size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (size != sizeof *header)
         return trl__fail(err, TRL_ECORRUPT, "%s: section 'statistics' has %" PRIu64 " bytes instead of %zu",
@@ -113,7 +113,7 @@ static int read_sections(const trl__container *file, trl__stats **out, trl_error
     if (code == 0)
         code = trl__stats_create_shape((int32_t)header.dim, (int64_t)header.gaussians, (int32_t)header.transitions, out,
                                        err);
-    if (code < 0)
+    if (code != 0)
         return code;
     trl__stats *s = *out;
     uint64_t numbers = header.gaussians * header.dim;

@@ -123,7 +123,7 @@ void trl__checkpoint_destroy(trl__checkpoint *c)
 /* ---- Which iteration counts ---- */
 
 typedef struct record {
-    int iteration;
+    int iteration, settled;
     uint64_t fingerprint;
 } record;
 
@@ -133,6 +133,7 @@ static int parse(const char *path, trl__text *text, record *r, trl_error *err)
     size_t length;
     if (!trl__text_line(text, &line, &length) || strcmp(line, FIRST_LINE) != 0 ||
         !trl__text_line(text, &line, &length) || sscanf(line, "iteration %d", &r->iteration) != 1 || r->iteration < 1 ||
+        !trl__text_line(text, &line, &length) || sscanf(line, "settled %d", &r->settled) != 1 ||
         !trl__text_line(text, &line, &length) || sscanf(line, "fingerprint %" SCNx64, &r->fingerprint) != 1)
         return trl__fail(err, TRL_ECORRUPT, "%s: this is no checkpoint; start again without --resume", path);
     return 0;
@@ -165,6 +166,7 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
                          "start again without --resume",
                          c->folder);
     c->iteration = r.iteration;
+    c->settled = r.settled;
     return 0;
 }
 
@@ -176,8 +178,8 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl_file *file;
     int code = trl_file_create(path, &file, err);
     if (code == 0) {
-        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nfingerprint %016" PRIx64 "\n", iteration,
-                              c->fingerprint);
+        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nsettled %d\nfingerprint %016" PRIx64 "\n",
+                              iteration, c->settled, c->fingerprint);
         if (code == 0)
             code = trl_file_commit(file, err);
         else

@@ -3,7 +3,7 @@
  *     FOLDER/features.trf             the features, made once
  *     FOLDER/iteration-7.trm          the model that iteration 8 starts from
  *     FOLDER/iteration-7.tra          the alignments of iteration 7
- *     FOLDER/checkpoint               "trellis checkpoint 1", iteration, fingerprint: which of them count
+ *     FOLDER/checkpoint               "trellis checkpoint 1", iteration, settled, fingerprint: which of them count
  */
 #ifndef TRL_TRAIN_CHECKPOINT_H
 #define TRL_TRAIN_CHECKPOINT_H
@@ -15,6 +15,7 @@ typedef struct trl__checkpoint {
     char *folder;
     uint64_t fingerprint; /* of data and options: another training's checkpoint is refused */
     int iteration;        /* the last one that is complete; 0: none */
+    int settled;          /* alignments move little: the next iteration searches in a band */
     int temporary;        /* the folder goes away at the end, whatever happens */
 } trl__checkpoint;
 

@@ -16,6 +16,9 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
+#define LEAST_AUDIT 50  /* utterances, where there are so many */
+#define UNSETTLED 0.001 /* share of the audited frames that differ: above it the next iteration searches widely */
+
 /* ---- Options ---- */
 
 trl_train_options trl_train_defaults(void)
@@ -28,7 +31,7 @@ trl_train_options trl_train_defaults(void)
                                .occupancy_power = 0.25,
                                .iterations = 4,
                                .margin = TRL_MARGIN_AUTO,
-                               .audit = 0.01,
+                               .audit = 0.005,
                                .beam = a.beam,
                                .variance_floor = e.variance_floor,
                                .least_count = e.least_count,
@@ -113,14 +116,24 @@ static void plan(training *t)
     t->iterations = 1 + t->rounds * t->options->iterations;
 }
 
-/* The first iteration is the flat start, the second searches without a band; alignments still move much in the next
- * two, so auto starts wider there. */
-static trl__search_options search_options(const training *t, int iteration)
+/* Early alignments move far: a word that the flat start put into a pause comes out of it in one leap. So a band is used only
+ * once the audits have shown that it finds what the wide search finds. */
+static trl__pass_kind pass_kind(const training *t, int iteration)
 {
-    return (trl__search_options){.margin = t->options->margin,
-                                 .auto_margin = iteration <= 4 ? 24 : 10,
-                                 .beam = t->options->beam,
-                                 .combine = t->options->best_component ? TRL__MAX : TRL__LOG_ADD};
+    if (iteration <= 2)
+        return iteration == 1 ? TRL__PASS_FLAT : TRL__PASS_FIRST;
+    return t->checkpoint->settled ? TRL__PASS_BAND : TRL__PASS_WIDE;
+}
+
+static double audit_share(const training *t)
+{
+    return t->options->audit > 0 ? fmax(t->options->audit, LEAST_AUDIT / (double)t->data->count) : 0;
+}
+
+static void judge_audit(training *t, const trl_iteration *n)
+{
+    t->checkpoint->settled = n->number > 2 && (t->options->margin == TRL_MARGIN_FULL || t->options->audit == 0 ||
+                                               n->audited_differ <= UNSETTLED * n->audited_frames);
 }
 
 static int32_t most_components(const trl_model *model)
@@ -147,11 +160,11 @@ static int expect(training *t, int iteration, trl__stats *stats, trl__pass_resul
                       .model = t->model,
                       .device = t->device,
                       .previous = t->alignments,
-                      .flat = iteration == 1,
-                      .first_search = iteration == 2,
+                      .kind = pass_kind(t, iteration),
                       .iteration = iteration,
+                      .audit = audit_share(t),
                       .options = t->options,
-                      .search = search_options(t, iteration),
+                      .search = trl__pass_search(t->options),
                       .pool = t->pool};
     char *path = trl__checkpoint_alignments(t->checkpoint, iteration);
     trl__alignment_writer *writer = NULL;
@@ -199,6 +212,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
     trl__estimate_options e = trl__estimate_defaults();
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
+    e.unseen_as_all = iteration == 1;
     trl__estimate_result estimated = {0};
     double start = now();
     n->of = t->iterations;
@@ -266,6 +280,8 @@ static int iterate(training *t, int iteration, trl_error *err)
     trl__stats_destroy(stats);
     if (code == 0)
         code = remember(t, &result, err);
+    if (code == 0)
+        judge_audit(t, &result.numbers);
     if (code == 0)
         code = save(t, iteration, err);
     if (code == 0 && t->options->report)

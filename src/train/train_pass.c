@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define AUTO_MARGIN 10 /* frames: where auto starts */
+
 #define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
 
 /* ---- What a thread and a block need ---- */
@@ -65,48 +67,61 @@ const char *trl__status_text(int32_t status)
     return texts[status];
 }
 
+trl__search_options trl__pass_search(const trl_train_options *options)
+{
+    return (trl__search_options){.margin = options->margin,
+                                 .auto_margin = AUTO_MARGIN,
+                                 .beam = options->beam,
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
+}
+
 /* ---- An utterance ---- */
 
-/* The frames where the stored path and the one in hand are in different nodes. */
-static double difference(const trl__run *a, const trl__run *b)
+/* The frames where two paths of the same length are in different nodes. */
+static double difference(const trl__run *a, const trl__run *b, int32_t frames)
 {
     double differ = 0;
-    int32_t in_a = a->frames, in_b = b->frames;
-    for (;;) {
-        int32_t step = in_a < in_b ? in_a : in_b;
-        differ += a->node != b->node ? step : 0;
-        in_a -= step;
-        in_b -= step;
-        if (in_a == 0)
-            in_a = (++a)->frames;
-        if (in_b == 0)
-            in_b = (++b)->frames;
-        if (in_a == 0 || in_b == 0)
-            return differ;
+    for (int32_t t = 0, a_end = a->frames, b_end = b->frames; t < frames;) {
+        int32_t end = a_end < b_end ? a_end : b_end;
+        differ += a->node != b->node ? end - t : 0;
+        t = end;
+        if (t == a_end && t < frames)
+            a_end += (++a)->frames;
+        if (t == b_end && t < frames)
+            b_end += (++b)->frames;
     }
+    return differ;
 }
 
 static int is_audited(const pass_work *w, size_t utterance)
 {
     const trl__pass *p = w->pass;
-    return p->search.margin != TRL_MARGIN_FULL &&
-           trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < p->options->audit;
+    return (double)trl__random_uniform(p->options->seed, (uint64_t)p->iteration, utterance) < p->audit;
 }
 
-/* Searches in full as well, compares, and keeps the full search's path: it is the better one. Runs end with 0 frames. */
-static int audit(worker *k, const trl__search_options *options, trl__search_result *found, outcome *o, trl_error *err)
+static int keep_path(worker *k, const trl__search_result *found, trl_error *err)
 {
-    if (TRL_GROW(k->path, k->path_capacity, found->run_count + 1) < 0)
+    if (TRL_GROW(k->path, k->path_capacity, found->run_count) < 0)
         return trl__fail_memory(err);
     memcpy(k->path, found->runs, found->run_count * sizeof *k->path);
-    k->path[found->run_count] = (trl__run){-1, 0};
-    trl__search_options full = *options;
-    full.margin = TRL_MARGIN_FULL;
-    int code = trl__aligner_search(k->aligner, &full, NULL, 0, found, err);
+    return 0;
+}
+
+/* Two searches of an audited utterance, the narrow one first: what comes out is the path of the wide one. */
+static int search_twice(worker *k, const trl__search_options *band, const trl__search_options *wide,
+                        const trl__run *runs, size_t count, outcome *o, trl__search_result *found, trl_error *err)
+{
+    int code = trl__aligner_search(k->aligner, band, runs, count, found, err);
+    o->redone = found->redone;
+    if (code < 0 || found->status != TRL__ALIGNED)
+        return code;
+    code = keep_path(k, found, err);
+    if (code == 0)
+        code = trl__aligner_search(k->aligner, wide, NULL, 0, found, err);
     if (code < 0 || found->status != TRL__ALIGNED)
         return code;
     o->audited = 1;
-    o->differ = difference(k->path, found->runs);
+    o->differ = difference(k->path, found->runs, (int32_t)o->frames);
     return 0;
 }
 
@@ -114,15 +129,22 @@ static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o
                      trl_error *err)
 {
     const trl__pass *p = w->pass;
-    if (p->flat)
+    if (p->kind == TRL__PASS_FLAT)
         return trl__aligner_equal_path(k->aligner, found, err);
+    trl__search_options wide = p->search;
+    if (p->kind == TRL__PASS_BAND)
+        wide.margin = TRL_MARGIN_FULL;
     const trl__run *runs = NULL;
-    const trl__stored_alignment *last = p->previous ? trl__alignment_store_get(p->previous, utterance, &runs) : NULL;
-    int known = last && !p->first_search && last->status == TRL__ALIGNED;
-    int code = trl__aligner_search(k->aligner, &p->search, known ? runs : NULL, known ? last->runs : 0, found, err);
+    const trl__stored_alignment *last =
+        p->kind == TRL__PASS_FIRST ? NULL : trl__alignment_store_get(p->previous, utterance, &runs);
+    if (!last || last->status != TRL__ALIGNED)
+        return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
+    if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
+        return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);
+    if (p->kind == TRL__PASS_WIDE)
+        runs = NULL;
+    int code = trl__aligner_search(k->aligner, &p->search, runs, runs ? last->runs : 0, found, err);
     o->redone = found->redone;
-    if (code == 0 && known && found->status == TRL__ALIGNED && is_audited(w, utterance))
-        code = audit(k, &p->search, found, o, err);
     return code;
 }
 
@@ -131,7 +153,7 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
 {
     const trl__pass *p = w->pass;
     double joint;
-    if (p->options->em == TRL_EM_VITERBI || p->flat)
+    if (p->options->em == TRL_EM_VITERBI || p->kind == TRL__PASS_FLAT)
         return trl__aligner_accumulate(k->aligner, local, &joint, err);
     trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
                                                                                   : p->options->margin,
@@ -142,13 +164,12 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
 
 static int keep_runs(block *b, outcome *o, const trl__search_result *found, trl_error *err)
 {
-    if (TRL_GROW(b->runs, b->run_capacity, b->run_count + found->run_count + 1) < 0)
+    if (TRL_GROW(b->runs, b->run_capacity, b->run_count + found->run_count) < 0)
         return trl__fail_memory(err);
     memcpy(b->runs + b->run_count, found->runs, found->run_count * sizeof *b->runs);
     o->first_run = b->run_count;
-    o->runs = found->run_count + 1;
+    o->runs = found->run_count;
     b->run_count += found->run_count;
-    b->runs[b->run_count++] = (trl__run){-1, 0};
     return 0;
 }
 
@@ -172,6 +193,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     if (code == 0)
         code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
     trl__search_result found = {0};
+    o->frames = frames.rows;
     if (code == 0)
         code = find_path(w, k, utterance, o, &found, err);
     if (code == 0 && found.status == TRL__ALIGNED) {
@@ -180,7 +202,6 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
             code = keep_runs(b, o, &found, err);
     }
     o->status = found.status;
-    o->frames = frames.rows;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
     o->seconds = now() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;

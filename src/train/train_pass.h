@@ -13,15 +13,22 @@
 #define TRL__BLOCK 50   /* utterances ([000] 3.4: 50 to 200) */
 #define TRL__NOTABLE 10 /* utterances that a report names */
 
+typedef enum trl__pass_kind {
+    TRL__PASS_FLAT,  /* frames are shared out evenly, nothing is searched */
+    TRL__PASS_FIRST, /* a beam for everybody; `previous` is only a flat start */
+    TRL__PASS_WIDE,  /* a beam for everybody; in audited utterances the band is searched too */
+    TRL__PASS_BAND   /* a band around the previous path; audited utterances are searched in full too */
+} trl__pass_kind;
+
 typedef struct trl__pass {
     const trl__training_data *data;
     const trl_lexicon *lexicon;
     const trl_model *model;
     trl__device *device;
-    const trl__alignment_store *previous; /* of the last iteration; NULL in the first */
-    int flat;                             /* 1: frames are shared out evenly, nothing is searched */
-    int first_search;                     /* 1: `previous` is only a flat start, its paths are no guide */
-    int iteration;                        /* from 1; chooses the utterances to audit */
+    const trl__alignment_store *previous; /* of the last iteration; may be NULL when it is no guide: FLAT, FIRST */
+    trl__pass_kind kind;
+    int iteration; /* from 1; chooses the utterances to audit */
+    double audit;  /* share of the utterances to audit */
     const trl_train_options *options;
     trl__search_options search;
     trl_pool *pool;
@@ -39,6 +46,9 @@ typedef struct trl__pass_result {
     trl__notable failed[TRL__NOTABLE];  /* value: trl__search_status */
     size_t worst_count, slowest_count, failed_count;
 } trl__pass_result;
+
+/* How passes with these options search. */
+trl__search_options trl__pass_search(const trl_train_options *options);
 
 /* stats must be zero. New failures (those that `previous` had aligned) become findings. */
 int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_writer *alignments, trl_findings *skipped,

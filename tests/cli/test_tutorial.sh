@@ -12,7 +12,7 @@ PATH=$(dirname "$TRELLIS"):$PATH
 # stops a command, 3; a crash has another code.
 sed -n '/^```sh$/,/^```$/{/^```/!p}' "$TRELLIS_SOURCE_DIR/docs/tutorial.md" |
     sed 's/^\(trellis .*\) && exit 1$/code=0; \1 || code=$?; [ $code = 1 ] || [ $code = 3 ] || exit 1/' >tutorial
-[ "$(grep -c '^trellis\|^code=0; trellis' tutorial)" -ge 12 ] || wrong "the page has lost its commands"
+[ "$(grep -c '^trellis\|^code=0; trellis' tutorial)" -ge 18 ] || wrong "the page has lost its commands"
 expect 0 bash -eu -o pipefail tutorial
 
 contains "$(<findings.json)" '"unknown-word"' "the misspelt word"
@@ -22,4 +22,7 @@ contains "$(<findings.json)" '"empty-sound"' "the empty file"
 expect 0 trellis features show --json broken.trf
 [ "$(grep -o '"id"' <<<"$out" | wc -l)" = 78 ] || wrong "not 80 - 2 utterances in broken.trf: $out"
 [ "$(head -c 4 utterance.png | od -An -tx1 | tr -d ' ')" = 89504e47 ] || wrong "utterance.png is no PNG file"
+[ "$(ls aligned/*.TextGrid | wc -l)" = 80 ] || wrong "not 80 TextGrids"
+[ "$(wc -l <aligned/words.ctm)" -ge 80 ] || wrong "words.ctm has fewer words than there are utterances"
+contains "$(<report.html)" "<svg" "the report's pictures"
 finish

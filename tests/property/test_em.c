@@ -87,7 +87,7 @@ static double iterate(trainer *t, int flat, int split, int64_t *floored)
     assert_int_equal(trl__estimate(t->model, stats, &t->estimate, &result, &err), 0);
     if (split) {
         double *count = stats->count; /* one Gaussian per tied state so far */
-        assert_int_equal(trl__split_to_components(t->model, count, 2, 6, &err), 0);
+        assert_int_equal(trl__split_to_components(t->model, count, 2, 20, &err), 0);
     }
     *floored = result.floored;
     trl__stats_destroy(stats);

@@ -117,7 +117,7 @@ static void keeps_one_component(void **state)
     trl_model_destroy(m);
 }
 
-/* Two Gaussians with 10 frames each at -1 and 1, no spread within: all data have variance 1. */
+/* Two Gaussians with 10 frames each at -2 and 2, no spread within: all data have variance 4. */
 static void raises_variances_to_the_floor(void **state)
 {
     (void)state;
@@ -125,11 +125,11 @@ static void raises_variances_to_the_floor(void **state)
     trl__stats *s = stats_of(m);
     trl__estimate_options o = no_floors;
     o.variance_floor = 0.01;
-    put(s, 2, 10, -1, 0);
-    put(s, 3, 10, 1, 0);
+    put(s, 2, 10, -2, 0);
+    put(s, 3, 10, 2, 0);
     trl__estimate_result r = estimate(m, s, &o);
-    expect(m, 2, 0, 0.5, -1, 0.01);
-    expect(m, 2, 1, 0.5, 1, 0.01);
+    expect(m, 2, 0, 0.5, -2, 0.04);
+    expect(m, 2, 1, 0.5, 2, 0.04);
     assert_int_equal(r.floored, 2);
     s = stats_of(m);
     o.least_variance = 0.5;

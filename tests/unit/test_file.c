@@ -283,6 +283,47 @@ static void a_failing_commit_leaves_the_old_file(void **state)
     }
 }
 
+static void create_three(trl_file *files[3])
+{
+    static const char *const names[] = {"a", "target", "c"};
+    for (int i = 0; i < 3; i++) {
+        files[i] = create(names[i]);
+        assert_int_equal(trl_file_write(files[i], names[i], 1, NULL), 0);
+    }
+}
+
+/* Equal calls in a row are traced once: all are written, then all synced, then all put in place, then the folder is synced. */
+static void many_files_are_synced_before_the_first_appears(void **state)
+{
+    (void)state;
+    trl_file *files[3];
+    create_three(files);
+    fake.tracing = 1;
+    assert_int_equal(trl_file_commit_all(files, 3, NULL), 0);
+    assert_string_equal(fake.trace, fake.no_tmpfile ? "wfrf" : "wflrlrlrf");
+    temp_expect("a", "a", 1);
+    temp_expect("target", "t", 1);
+    temp_expect("c", "c", 1);
+    assert_int_equal(trl_file_commit_all(NULL, 0, NULL), 0);
+}
+
+static void many_files_fail_together(void **state)
+{
+    (void)state;
+    int *const failures[] = {&fake.no_fsync, &fake.no_rename};
+    temp_write("target", "old", 3);
+    for (int i = 0; i < 2; i++) {
+        trl_file *files[3];
+        create_three(files);
+        *failures[i] = 1;
+        trl_error err;
+        assert_int_equal(trl_file_commit_all(files, 3, &err), TRL_EIO);
+        *failures[i] = 0;
+        assert_non_null(strstr(err.text, "/a: "));
+        expect_only_old();
+    }
+}
+
 static void devices_are_written_directly(void **state)
 {
     (void)state;
@@ -557,6 +598,8 @@ int main(void)
         TWICE(written_bytes_can_be_rewritten),
         TWICE(a_full_disk_leaves_the_old_file),
         TWICE(a_failing_commit_leaves_the_old_file),
+        TWICE(many_files_are_synced_before_the_first_appears),
+        TWICE(many_files_fail_together),
         TWICE(devices_are_written_directly),
         TWICE(pipes_and_standard_output),
         TWICE(killed_writers_leave_the_old_file),

@@ -261,6 +261,7 @@ static void refuses_wrong_triples(void **state)
     REFUSE(TRL_ECORRUPT, "triple 4: its unit, state or tied", m->triple[4].tied = 18);
     REFUSE(TRL_ECORRUPT, "triple 5: out of order", m->triple[4].state = 0);
     REFUSE(TRL_ECORRUPT, "triple 4: out of order", m->triple[4].state = 2);
+    REFUSE(TRL_ECORRUPT, "triple 1: out of order", m->triple[1].state = m->triple[1].tied = 0); /* twice the same */
     REFUSE(TRL_ECORRUPT, "triple 0: out of order", m->triple[0].state = 1);
     REFUSE(TRL_ECORRUPT, "triple 6: out of order", m->triple[6].unit = 3);
     REFUSE(TRL_ECORRUPT, "the last unit's states have no triples", m->triples--);

@@ -106,9 +106,9 @@ static void test_checkpoint_counts_from_its_commit(void **state)
 static void test_broken_checkpoint_is_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "trellis checkpoint 2\niteration 1\nfingerprint 2a\n",
-                                        "trellis checkpoint 1\niteration 0\nfingerprint 2a\n",
-                                        "trellis checkpoint 1\niteration 1\n"};
+    static const char *const texts[] = {"", "trellis checkpoint 2\niteration 1\nsettled 0\nfingerprint 2a\n",
+                                        "trellis checkpoint 1\niteration 0\nsettled 0\nfingerprint 2a\n",
+                                        "trellis checkpoint 1\niteration 1\nfingerprint 2a\n"};
     trl__checkpoint *c;
     assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

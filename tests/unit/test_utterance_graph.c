@@ -199,10 +199,13 @@ static void test_missing_phone_is_named(void **state)
     (void)state;
     trl_model_options o = trl_model_defaults();
     make("X A\n", &o);
-    trl_lexicon *other = lexicon_of("X A QQ\n");
-    assert_int_equal(trl__unit_map_create(model, other, &map, &err), TRL_EINVAL);
-    assert_non_null(strstr(err.text, "QQ"));
-    assert_null(map);
+    trl_lexicon *other = lexicon_of("X A QQ\nY A\n");
+    trl__unit_map *partial;
+    assert_int_equal(trl__unit_map_create(model, other, &partial, &err), 0);
+    assert_int_equal(trl__graph_build(&graph, partial, other, (int32_t[]){1}, 1, &err), 0); /* nobody says X */
+    assert_int_equal(trl__graph_build(&graph, partial, other, (int32_t[]){1, 0}, 2, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "the word X has the phone QQ"));
+    trl__unit_map_destroy(partial);
     trl_lexicon_destroy(other);
 }
 

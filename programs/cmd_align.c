@@ -1,0 +1,326 @@
+/* trellis align: when was each word, phone and state said? */
+#include "cli.h"
+#include "corpus_input.h"
+
+#include <string.h>
+#include <time.h>
+#include <trellis/alignment_file.h>
+
+#define WORST 3     /* utterances that are named */
+#define WORST_OF 10 /* when there are at least so many */
+
+extern const cli_command cmd_align;
+
+struct values {
+    cli_common common;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *mlf, *channel, *format, *utterance, *device;
+    int skip_bad, no_confidence, states, margin, cue_words;
+    double beam, scale, cue_pause;
+};
+
+typedef struct doubtful {
+    const char *id;
+    double confidence, log_likelihood;
+} doubtful;
+
+typedef struct job {
+    const struct values *values;
+    trl_align_options options;
+    trl_alignment_writer_options writing;
+    trl_model *model;
+    trl_lexicon *lexicon;
+    trl_findings *findings;
+    trl_corpus *corpus;
+    trl_pool *pool;
+    trl_alignment_writer *writer;
+    doubtful worst[WORST]; /* the worst first */
+    size_t worst_count;
+} job;
+
+/* ---- Options ---- */
+
+static int set_options(job *j)
+{
+    static const char *const words[] = {"fail", "skip", "noise", NULL};
+    const struct values *v = j->values;
+    trl_align_options *o = &j->options;
+    trl_error err;
+    int code = cli_choose(&cmd_align, "oov", v->oov, words, &o->unknown_words);
+    if (code == 0)
+        code = corpus_channel_parse(&cmd_align, v->channel, &o->channel);
+    o->skip_bad = v->skip_bad;
+    o->beam = v->beam;
+    o->acoustic_scale = v->scale;
+    o->confidence = !v->no_confidence;
+    o->confidence_margin = v->margin;
+    o->likelihoods = v->likelihoods;
+    o->only = v->utterance;
+    o->device = v->device;
+    j->writing.states = v->states;
+    j->writing.cue_words = v->cue_words;
+    j->writing.cue_pause = v->cue_pause;
+    if (code == 0 &&
+        (trl_align_options_check(o, &err) < 0 || trl_alignment_writer_options_check(&j->writing, &err) < 0))
+        code = cli_usage_error(&cmd_align, "%s", err.text);
+    return code;
+}
+
+static int check_transcripts(const struct values *v)
+{
+    if ((v->text != NULL) + (v->text_file != NULL) + (v->mlf != NULL) > 1)
+        return cli_usage_error(&cmd_align, "--text, --text-file and --mlf exclude each other");
+    return 0;
+}
+
+/* ---- Preparation ---- */
+
+static int read_corpus(job *j, const char *path)
+{
+    const struct values *v = j->values;
+    trl_corpus_options o = trl_corpus_defaults();
+    o.words = v->text;
+    o.words_file = v->text_file;
+    o.labels = v->mlf;
+    int code = corpus_format_parse(&cmd_align, v->format, &o.format);
+    return code ? code : corpus_input_read(path, &o, v->skip_bad, &j->findings, &j->corpus);
+}
+
+static int open_writer(job *j)
+{
+    trl_error err;
+    const char *formats = j->values->to ? j->values->to : "textgrid";
+    j->writing.model = j->model;
+    int code = trl_alignment_writer_open(j->values->output, formats, &j->writing, &j->writer, &err);
+    return code == TRL_EINVAL ? cli_usage_error(&cmd_align, "%s", err.text) : code < 0 ? cli_failure(&err) : 0;
+}
+
+static int prepare(job *j, char **arguments)
+{
+    trl_error err;
+    int code = check_transcripts(j->values);
+    if (code == 0)
+        code = set_options(j);
+    if (code == 0)
+        code = cli_pool(&j->values->common, &j->pool);
+    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
+                      trl_lexicon_read(arguments[2], NULL, &j->lexicon, &err) < 0))
+        code = cli_failure(&err);
+    if (code == 0)
+        code = open_writer(j);
+    return code ? code : read_corpus(j, arguments[1]);
+}
+
+/* ---- The work ---- */
+
+/* The mean over the words' frames; 1 where there are none. */
+static double word_confidence(const trl_alignment *a)
+{
+    double sum = 0, frames = 0;
+    for (size_t i = 0; i < a->words.count; i++) {
+        const trl_segment *w = &a->words.items[i];
+        if (!w->label[0] || w->confidence < 0)
+            continue;
+        sum += (double)w->confidence * (w->end - w->first);
+        frames += w->end - w->first;
+    }
+    return frames > 0 ? sum / frames : 1;
+}
+
+static int is_worse(const doubtful *a, const doubtful *b)
+{
+    return a->confidence != b->confidence ? a->confidence < b->confidence : a->log_likelihood < b->log_likelihood;
+}
+
+static void note_worst(job *j, const trl_alignment *a)
+{
+    doubtful new = {a->utterance->id, word_confidence(a), a->log_likelihood};
+    size_t place = j->worst_count;
+    while (place > 0 && is_worse(&new, &j->worst[place - 1]))
+        place--;
+    if (place == WORST)
+        return;
+    j->worst_count += j->worst_count < WORST;
+    memmove(&j->worst[place + 1], &j->worst[place], (j->worst_count - place - 1) * sizeof new);
+    j->worst[place] = new;
+}
+
+static int use_alignment(void *user, const trl_alignment *alignment, trl_error *err)
+{
+    job *j = user;
+    note_worst(j, alignment);
+    return trl_alignment_writer_add(j->writer, alignment, err);
+}
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void say_summary(const job *j, const trl_align_summary *s, double elapsed)
+{
+    const cli_common *common = &j->values->common;
+    const char *unit = s->seconds < 100 ? "s" : s->seconds < 6000 ? "minutes" : "hours";
+    double length = s->seconds < 100 ? s->seconds : s->seconds < 6000 ? s->seconds / 60 : s->seconds / 3600;
+    cli_say(common,
+            "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
+            s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
+            s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
+    if (s->utterances < WORST_OF)
+        return;
+    cli_say(common, "look at these first, their words fit worst:");
+    for (size_t i = 0; i < j->worst_count; i++)
+        if (j->options.confidence)
+            cli_say(common, "  %s: confidence %.2f, log-likelihood %.1f per frame", j->worst[i].id,
+                    j->worst[i].confidence, j->worst[i].log_likelihood);
+        else
+            cli_say(common, "  %s: log-likelihood %.1f per frame", j->worst[i].id, j->worst[i].log_likelihood);
+}
+
+/* The next finding of an unknown word, from *next on; NULL: no more. */
+static const trl_finding *next_unknown(const job *j, size_t *next)
+{
+    const trl_finding *f;
+    while ((f = trl_findings_get(j->findings, (*next)++)))
+        if (f->kind == TRL_FINDING_UNKNOWN_WORD)
+            return f;
+    return NULL;
+}
+
+/* Words that became noise are a remark; utterances that were left out because of them are always named. Returns how many these are. */
+static size_t say_unknown(const job *j, size_t words)
+{
+    const trl_finding *f;
+    size_t count = 0;
+    if (words > 0)
+        cli_say(&j->values->common, "%zu time%s a word that the lexicon lacks was aligned as noise:", words,
+                words == 1 ? "" : "s");
+    for (size_t next = 0; (f = next_unknown(j, &next));)
+        if (j->options.unknown_words == TRL_UNKNOWN_NOISE)
+            cli_say(&j->values->common, "  %s (%zu)", f->word, f->count);
+        else if (count++ == 0)
+            fputs("left out, because the lexicon lacks words:\n", stderr);
+    for (size_t next = 0; count > 0 && (f = next_unknown(j, &next));)
+        corpus_print_finding(stderr, f);
+    return count;
+}
+
+static int align(job *j)
+{
+    trl_error err;
+    trl_align_summary summary;
+    double start = clock_seconds();
+    size_t count = j->options.only ? 1 : trl_corpus_count(j->corpus);
+    j->options.progress = cli_progress(&j->values->common, "aligning", "utt", count);
+    int code = trl_align_corpus(j->model, j->lexicon, j->corpus, &j->options, j->pool, j->findings, use_alignment, j,
+                                &summary, &err);
+    trl_progress_destroy(j->options.progress);
+    if (code == 0) {
+        code = trl_alignment_writer_commit(j->writer, &err);
+        j->writer = NULL;
+    }
+    if (code < 0)
+        return cli_failure(&err);
+    say_summary(j, &summary, clock_seconds() - start);
+    size_t unknown = say_unknown(j, summary.unknown_words);
+    code = corpus_input_skipped(j->findings, summary.skipped - unknown);
+    return unknown > 0 ? EXIT_FINDINGS : code;
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    (void)count;
+    job j = {.values = values, .options = trl_align_defaults(), .writing = trl_alignment_writer_defaults()};
+    if (!j.values->output)
+        return cli_usage_error(&cmd_align, "say with -o in which folder the alignments go");
+    int code = prepare(&j, arguments);
+    if (code == 0)
+        code = align(&j);
+    trl_alignment_writer_abort(j.writer);
+    trl_corpus_destroy(j.corpus);
+    trl_findings_destroy(j.findings);
+    trl_lexicon_destroy(j.lexicon);
+    trl_model_destroy(j.model);
+    trl_pool_destroy(j.pool);
+    return code;
+}
+
+static const struct values defaults = {.beam = 400, .scale = 0.1, .margin = 20, .cue_words = 7, .cue_pause = 0.5};
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct values, output), "DIR",
+     "the folder for the files; made where it is missing"},
+    {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMATS",
+     "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
+    {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},
+    {"text-file", 0, CLI_TEXT, offsetof(struct values, text_file), "FILE", "the same from a text file"},
+    CORPUS_MLF_OPTION(struct values, mlf),
+    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
+     "words that the lexicon lacks: fail (default), skip the utterance, or align them as noise"},
+    {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",
+     "feature file (.ark, .scp, .trf …) with the log-likelihood of every tied state, a column each, in place of the "
+     "model's: a neural network's output"},
+    {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "align this one alone"},
+    {"states", 0, CLI_FLAG, offsetof(struct values, states), NULL,
+     "textgrid and mlf: the states too (jsonl and kaldi always have them)"},
+    {"cue-words", 0, CLI_INT, offsetof(struct values, cue_words), "N",
+     "vtt and srt: words in a subtitle at most; 1: each by itself (default 7)"},
+    {"cue-pause", 0, CLI_NUMBER, offsetof(struct values, cue_pause), "SECONDS",
+     "vtt and srt: a longer silence ends a subtitle (default 0.5)"},
+    {"no-confidence", 0, CLI_FLAG, offsetof(struct values, no_confidence), NULL,
+     "leave the confidences out: less work"},
+    {"confidence-margin", 0, CLI_INT, offsetof(struct values, margin), "FRAMES",
+     "other paths so far around the best one count for the confidence (default 20)"},
+    {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, scale), "X",
+     "factor on the log-likelihoods in the confidence (default 0.1)"},
+    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
+     "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
+    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
+     "channel of stereo sound, from 0 (default), or mix"},
+    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
+     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
+    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
+     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {0}};
+
+const cli_command cmd_align = {
+    .name = "align",
+    .synopsis = "MODEL CORPUS LEXICON -o DIR [--to FORMATS]",
+    .summary = "finds when each word, phone and state was said",
+    .description =
+        "Reads sound and what is said in it, and finds the times of words, phones and states: forced alignment. CORPUS "
+        "is any corpus with transcripts (see corpus check), or one sound file with a transcript beside it "
+        "(.lab, .txt), or given with --text or --text-file. An hour of sound with one transcript works too. MODEL is "
+        "what `trellis train` writes; HTK's and Kaldi's models need a front end first (see model convert), except with "
+        "--likelihoods.\n\n"
+        "Formats (--to), and the files in DIR:\n\n"
+        "  textgrid   NAME.TextGrid per sound file, for Praat: tiers of words and phones\n"
+        "  ctm        words.ctm, phones.ctm: recording channel start duration label confidence\n"
+        "  jsonl      alignments.jsonl: an object per utterance; words, their phones, their states\n"
+        "  kaldi      ali.ark (transition ids), final.mdl, tree, phones.txt\n"
+        "  mlf        words.mlf, phones.mlf: HTK master label files\n"
+        "  vtt, srt   NAME.vtt, NAME.srt per sound file: subtitles\n\n"
+        "NAME is the utterance's id when the utterance is the whole sound file, else the sound file's name.\n\n"
+        "Times are seconds from the start of the sound file (mlf and kaldi: of the utterance). The sound is looked at "
+        "in frames, windows of 25 ms each 10 ms as a rule. A boundary between two frames is put half way between the "
+        "middles of their windows; the first segment begins with the utterance and the last ends with it.\n\n"
+        "The confidence of a word or phone says how sure its place is, from 0 to 1. It is the mean, over its frames, "
+        "of the posterior probability that the frame belongs to it: the probability of all paths that are in this word "
+        "(phone) at this frame, divided by that of all paths. Only paths within --confidence-margin frames of the best "
+        "one are looked at, and log-likelihoods count times --acoustic-scale, since neighbouring frames are not "
+        "independent. 1 means that no other place is likely; it does not say that the words were said at all.\n\n"
+        "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
+        "end the command, or with --skip-bad are left out and named.",
+    .options = options,
+    .examples = "trellis align mono.trm data/test lexicon.txt -o aligned\n"
+                "trellis align mono.trm hello.wav lexicon.txt -o aligned --text \"HELLO WORLD\"\n"
+                "trellis align mono.trm talk.flac lexicon.txt -o subtitles --text-file talk.txt --to vtt --oov noise\n"
+                "trellis align mono.trm data/test lexicon.txt -o aligned --to ctm,jsonl --skip-bad",
+    .least = 3,
+    .most = 3,
+    .values_size = sizeof(struct values),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,109 @@
+/* trellis model convert: models from one format to another. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <trellis/frontend.h>
+#include <trellis/model.h>
+
+extern const cli_command cmd_model_convert;
+
+struct values {
+    cli_common common;
+    const char *output, *to, *list, *frontend;
+};
+
+enum { TO_TRELLIS, TO_HTK, TO_HTK_BINARY, TO_KALDI, TO_KALDI_TEXT, FORMATS };
+
+static int parse_format(const char *name, int *format)
+{
+    static const char *const names[FORMATS] = {"trellis", "htk", "htk-binary", "kaldi", "kaldi-text"};
+    for (*format = 0; *format < FORMATS; (*format)++)
+        if (strcmp(name, names[*format]) == 0)
+            return 0;
+    return cli_usage_error(&cmd_model_convert, "--to is trellis, htk, htk-binary, kaldi or kaldi-text, not '%s'", name);
+}
+
+static int set_frontend(trl_model *model, const char *path, trl_error *err)
+{
+    trl_frontend_options options;
+    trl_frontend *frontend = NULL;
+    int code = trl_frontend_preset(&options, "mfcc", err);
+    if (code < 0)
+        return code;
+    code = trl_frontend_read(&options, path, err);
+    if (code == 0)
+        code = trl_frontend_create(&options, &frontend, err);
+    if (code == 0)
+        code = trl_model_set_frontend(model, trl_frontend_description(frontend), err);
+    trl_frontend_destroy(frontend);
+    trl_matrix_free(&options.transform);
+    return code;
+}
+
+static int write_model(const trl_model *model, const char *path, int format, trl_error *err)
+{
+    if (format == TO_TRELLIS)
+        return trl_model_write(model, path, err);
+    if (format == TO_HTK || format == TO_HTK_BINARY)
+        return trl_model_write_htk(model, path, format == TO_HTK_BINARY, err);
+    return trl_model_write_kaldi(model, path, format == TO_KALDI, err);
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    (void)count;
+    const struct values *v = values;
+    trl_error err;
+    trl_model *model;
+    int format, code;
+    if (!v->output)
+        return cli_usage_error(&cmd_model_convert, "where to? -o OUT is missing");
+    if ((code = parse_format(v->to, &format)) != 0)
+        return code;
+    if (trl_model_import(arguments[0], v->list, &model, &err) < 0)
+        return cli_failure(&err);
+    code = v->frontend ? set_frontend(model, v->frontend, &err) : 0;
+    if (code == 0)
+        code = write_model(model, v->output, format, &err);
+    if (code == 0)
+        cli_say(&v->common, "%" PRId32 " units, %" PRId32 " tied states, %" PRId64 " Gaussians", trl_model_units(model),
+                trl_model_tied_states(model), trl_model_gaussians(model));
+    trl_model_destroy(model);
+    return code < 0 ? cli_failure(&err) : EXIT_CLEAN;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct values, output), "OUT",
+     "the file to write; for Kaldi a folder: final.mdl, tree and phones.txt"},
+    {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT",
+     "trellis (the default), htk, htk-binary, kaldi or kaldi-text"},
+    {"list", 0, CLI_TEXT, offsetof(struct values, list), "FILE",
+     "names: of an HTK model its HMM list, of a Kaldi model its phones.txt (by default the one beside it)"},
+    {"frontend", 0, CLI_TEXT, offsetof(struct values, frontend), "FILE",
+     "the description of the front end that the model was trained with, `key = value` lines; see `trellis help "
+     "features`"},
+    {0}};
+
+const cli_command cmd_model_convert = {
+    .name = "model convert",
+    .synopsis = "MODEL -o OUT [--to FORMAT]",
+    .summary = "converts acoustic models from one format to another",
+    .description =
+        "Reads a MODEL of trellis, HTK (MMF, text or binary) or Kaldi (final.mdl, or the folder that it is in); which "
+        "one "
+        "is seen from the content. Means and variances stay the same to the last bit where the other format stores "
+        "float32 numbers of the same meaning.\n\n"
+        "Models of HTK and Kaldi do not say how their features were made. With --frontend the new model does, and "
+        "`trellis align` can use it on sound. What a format can't hold (texts of a trellis model, pronunciations, word "
+        "positions of an HTK model) is left out there.",
+    .options = options,
+    .examples = "trellis model convert hmmdefs --list monophones --frontend mfcc.conf -o mono.trm\n"
+                "trellis model convert an4.trm --to htk -o hmmdefs\n"
+                "trellis model convert an4.trm --to kaldi -o exp/mono",
+    .least = 1,
+    .most = 1,
+    .values_size = sizeof(struct values),
+    .defaults = &(const struct values){.to = "trellis"},
+    .run = run,
+};

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# trellis align as a user runs it: one sound and whole corpora, what happens with unknown words, bad utterances, wrong words and files, and what
+# is said then. What the formats hold is the matter of differential/test_alignment_formats.py.
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+command -v python3 >/dev/null || skip "python3 is not installed"
+cd "$folder" || exit 1
+python3 "$TRELLIS_SOURCE_DIR/tests/tone_corpus.py" .
+expect 0 "$TRELLIS" train sounds lexicon.txt -o tones.trm -n 1 -q --set deltas=0
+align() { # align CODE WORDS …
+    local code=$1
+    shift
+    rm -rf out_dir
+    expect "$code" "$TRELLIS" align tones.trm "$@" -o out_dir
+}
+absent() { [ ! -e "$1" ] || [ -z "$(ls "$1")" ] || wrong "$2: there is something in $1"; }
+
+# ---- A corpus ----
+align 0 sounds lexicon.txt
+[ "$(find out_dir -name '*.TextGrid' | wc -l)" = 24 ] || wrong "not 24 TextGrids: $(ls out_dir)"
+[ "$(find out_dir -type f | wc -l)" = 24 ] || wrong "more than TextGrids: $(ls out_dir)"
+contains "$err" "24 utterances, " "summary"
+contains "$err" "of real time" "summary"
+contains "$err" "look at these first" "worst utterances"
+[ -z "$out" ] || wrong "standard output is not for messages: $out"
+align 0 sounds lexicon.txt -q
+[ -z "$err$out" ] || wrong "--quiet is not quiet: $err$out"
+align 0 sounds lexicon.txt --to ctm,jsonl --no-confidence -q
+[ "$(find out_dir -type f -printf '%f\n' | sort | tr '\n' ' ')" = "alignments.jsonl phones.ctm words.ctm " ] || wrong "files: $(ls out_dir)"
+[ "$(awk 'NF != 5' out_dir/words.ctm | wc -l)" = 0 ] || wrong "--no-confidence: $(head -n 3 out_dir/words.ctm)"
+grep -q confidence out_dir/alignments.jsonl && wrong "--no-confidence, but alignments.jsonl has some"
+align 0 sounds lexicon.txt --to ctm -q
+[ "$(awk 'NF != 6' out_dir/words.ctm | wc -l)" = 0 ] || wrong "no confidence: $(head -n 3 out_dir/words.ctm)"
+words=$(cat sounds/*/*.lab | wc -w)
+[ "$(wc -l <out_dir/words.ctm)" = "$words" ] || wrong "words.ctm has $(wc -l <out_dir/words.ctm) words instead of $words"
+align 0 sounds lexicon.txt -q --utterance ben20
+[ "$(ls out_dir)" = ben20.TextGrid ] || wrong "--utterance: $(ls out_dir)"
+
+# ---- One sound ----
+align 0 sounds/anna/anna01.wav lexicon.txt -q # the transcript is beside it
+cp out_dir/anna01.TextGrid beside.TextGrid
+align 0 sounds/anna/anna01.wav lexicon.txt -q --text "$(<sounds/anna/anna01.lab)"
+cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--text with the same words gives other times"
+tr ' ' '\n' <sounds/anna/anna01.lab >lines.txt
+align 0 sounds/anna/anna01.wav lexicon.txt -q --text-file lines.txt
+cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--text-file with the same words gives other times"
+align 0 sounds/anna/anna01.wav lexicon.txt -q --to srt --cue-words 1 --text "EE"
+[ "$(grep -c -e '-->' out_dir/anna01.srt)" = 1 ] || wrong "one word, not one cue: $(<out_dir/anna01.srt)"
+rm -rf out_dir
+expect 0 "$TRELLIS" align tones.trm - lexicon.txt -o out_dir -q --text "$(<sounds/anna/anna01.lab)" <sounds/anna/anna01.wav
+[ "$(ls out_dir)" = stdin.TextGrid ] || wrong "standard input: $(ls out_dir)"
+cmp -s out_dir/stdin.TextGrid beside.TextGrid || wrong "standard input gives other times"
+printf '#!MLF!#\n"*/anna01.lab"\n%s\n.\n' "$(<lines.txt)" >words.mlf
+align 0 sounds/anna/anna01.wav lexicon.txt -q --mlf words.mlf
+cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--mlf with the same words gives other times"
+
+# ---- Unknown words ----
+cp -r sounds unknown
+echo "AASS HMM OOAA" >unknown/anna/anna02.lab
+echo "Ee" >unknown/ben/ben15.lab
+align 3 unknown lexicon.txt -q
+contains "$err" "anna02" "an unknown word"
+contains "$err" "HMM" "an unknown word"
+contains "$err" "--oov skip" "an unknown word"
+absent out_dir "an unknown word"
+align 1 unknown lexicon.txt -q --oov skip --to ctm
+contains "$err" "HMM" "--oov skip"
+contains "$err" "Ee (the lexicon has EE)" "--oov skip"
+contains "$err" "unknown/ben/ben15.lab" "--oov skip"
+grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
+[ "$(cut -d ' ' -f 1 out_dir/words.ctm | uniq | wc -l)" = 22 ] || wrong "--oov skip: not 22 utterances are left"
+align 0 unknown lexicon.txt --oov noise --to ctm
+contains "$err" "2 times a word" "--oov noise"
+contains "$err" "HMM (1)" "--oov noise"
+[ "$(grep -c ' HMM ' out_dir/words.ctm)" = 1 ] || wrong "--oov noise: HMM has no place"
+[ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
+
+# ---- Utterances that can't be used ----
+cp -r sounds broken
+echo "no sound" >broken/anna/anna03.wav
+for _ in {1..200}; do echo "AASS"; done >broken/ben/ben16.lab # more words than the sound has room for
+align 3 broken lexicon.txt -q
+contains "$err" "anna03" "no sound"
+absent out_dir "a bad utterance"
+align 1 broken lexicon.txt -q --skip-bad
+contains "$err" "2 utterances skipped" "--skip-bad"
+contains "$err" "anna03" "--skip-bad"
+contains "$err" "ben16" "--skip-bad"
+[ "$(find out_dir -type f | wc -l)" = 22 ] || wrong "--skip-bad: not 22 files: $(ls out_dir)"
+rm broken/anna/anna03.wav
+align 3 broken lexicon.txt -q
+contains "$err" "anna03.lab" "a transcript without sound"
+
+# ---- Wrong words and files ----
+mistake() { # mistake CODE PART WORDS …
+    local code=$1 part=$2
+    shift 2
+    rm -rf out_dir
+    expect "$code" "$TRELLIS" align "$@"
+    contains "$err" "$part" "align $*"
+    absent out_dir "align $*"
+}
+mistake 2 "no arguments"
+mistake 2 "usage: trellis align" tones.trm sounds -o out_dir
+mistake 2 "-o" tones.trm sounds lexicon.txt
+mistake 2 "too many" tones.trm sounds lexicon.txt more -o out_dir
+mistake 2 "there is no format 'praat'" tones.trm sounds lexicon.txt -o out_dir --to praat
+mistake 2 "--oov is one of fail, skip, noise, not 'drop'" tones.trm sounds lexicon.txt -o out_dir --oov drop
+mistake 2 "beam" tones.trm sounds lexicon.txt -o out_dir --beam 0
+mistake 2 "acoustic_scale" tones.trm sounds lexicon.txt -o out_dir --acoustic-scale 0
+mistake 2 "cue_words" tones.trm sounds lexicon.txt -o out_dir --cue-words 0
+mistake 2 "--channel is a number" tones.trm sounds lexicon.txt -o out_dir --channel left
+mistake 2 "--format is auto" tones.trm sounds lexicon.txt -o out_dir --format zip
+mistake 2 "exclude each other" tones.trm sounds lexicon.txt -o out_dir --text A --text-file lines.txt
+mistake 3 "single sound file" tones.trm sounds lexicon.txt -o out_dir --text "AASS"
+mistake 3 "nowhere" tones.trm nowhere lexicon.txt -o out_dir
+mistake 3 "nothing.trm" nothing.trm sounds lexicon.txt -o out_dir
+mistake 3 "nothing.txt" tones.trm sounds nothing.txt -o out_dir
+mistake 3 "nothing.txt" tones.trm sounds/anna/anna01.wav lexicon.txt -o out_dir --text-file nothing.txt
+mistake 3 "nobody" tones.trm sounds lexicon.txt -o out_dir --utterance nobody
+mistake 3 "nothing.ark" tones.trm sounds lexicon.txt -o out_dir --likelihoods nothing.ark
+mistake 3 "no/such" tones.trm sounds lexicon.txt -o no/such/folder
+mistake 3 "lexicon.txt" lexicon.txt sounds lexicon.txt -o out_dir # no model
+head -c 3000 tones.trm >cut.trm
+mistake 3 "cut.trm" cut.trm sounds lexicon.txt -o out_dir
+sed 's/^AASS .*/AASS S T AA/' lexicon.txt >foreign.txt
+mistake 3 "the phone S, which is not in the model" tones.trm sounds foreign.txt -o out_dir # phones that the model lacks
+echo old >file
+mistake 3 "file" tones.trm sounds lexicon.txt -o file
+[ "$(<file)" = old ] || wrong "a file was taken for the folder"
+
+# ---- Files that are there are replaced whole ----
+mkdir -p kept && echo old >kept/words.ctm && echo mine >kept/notes
+expect 3 "$TRELLIS" align tones.trm unknown lexicon.txt -o kept --to ctm -q
+[ "$(<kept/words.ctm)" = old ] || wrong "a failure replaced the old file"
+expect 0 "$TRELLIS" align tones.trm sounds lexicon.txt -o kept --to ctm -q
+[ "$(wc -l <kept/words.ctm)" = "$words" ] || wrong "the old file stayed"
+[ "$(<kept/notes)" = mine ] || wrong "another file in the folder was touched"
+[ -z "$(find . -name '*.tmp')" ] || wrong "left behind: $(find . -name '*.tmp')"
+
+finish
