@@ -3,8 +3,8 @@
 
 int main(void)
 {
-    return compare_kernel_with_reference(&trl__gmm_neon, 40) == 0 &&
-                   compare_kernel_with_reference(&trl__gmm_base, 10) == 0
+    return compare_kernel_with_reference(&trl__gmm_neon, 20) == 0 &&
+                   compare_kernel_with_reference(&trl__gmm_base, 5) == 0
                ? 0
                : 1;
 }
