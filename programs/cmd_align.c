@@ -13,7 +13,7 @@ extern const cli_command cmd_align;
 
 struct values {
     cli_common common;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *labels, *channel, *format, *utterance, *device;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *mlf, *channel, *format, *utterance, *device;
     int skip_bad, no_confidence, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
@@ -67,8 +67,8 @@ static int set_options(job *j)
 
 static int check_transcripts(const struct values *v)
 {
-    if ((v->text != NULL) + (v->text_file != NULL) + (v->labels != NULL) > 1)
-        return cli_usage_error(&cmd_align, "--text, --text-file and --labels exclude each other");
+    if ((v->text != NULL) + (v->text_file != NULL) + (v->mlf != NULL) > 1)
+        return cli_usage_error(&cmd_align, "--text, --text-file and --mlf exclude each other");
     return 0;
 }
 
@@ -80,7 +80,7 @@ static int read_corpus(job *j, const char *path)
     trl_corpus_options o = trl_corpus_defaults();
     o.words = v->text;
     o.words_file = v->text_file;
-    o.labels = v->labels;
+    o.labels = v->mlf;
     int code = corpus_format_parse(&cmd_align, v->format, &o.format);
     return code ? code : corpus_input_read(path, &o, v->skip_bad, &j->findings, &j->corpus);
 }
@@ -255,8 +255,7 @@ static const cli_option options[] = {
      "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
     {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},
     {"text-file", 0, CLI_TEXT, offsetof(struct values, text_file), "FILE", "the same from a text file"},
-    {"labels", 0, CLI_TEXT, offsetof(struct values, labels), "FILE",
-     "HTK master label file with the words, in place of the corpus's own"},
+    CORPUS_MLF_OPTION(struct values, mlf),
     {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
      "words that the lexicon lacks: fail (default), skip the utterance, or align them as noise"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",

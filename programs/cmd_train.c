@@ -14,7 +14,7 @@ extern const cli_command cmd_train;
 struct values {
     cli_common common;
     frontend_input frontend;
-    const char *output, *channel, *format, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
+    const char *output, *channel, *format, *mlf, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
     const char *silence_topology;
     int skip_bad, resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
@@ -148,6 +148,7 @@ static int prepare(job *j, char **arguments)
     const struct values *v = j->values;
     trl_error err;
     trl_corpus_options o = trl_corpus_defaults();
+    o.labels = v->mlf;
     int code = set_options(j);
     if (code == 0)
         code = corpus_format_parse(&cmd_train, v->format, &o.format);
@@ -275,6 +276,7 @@ static const cli_option options[] = {
      "channel of stereo sound, from 0 (default), or mix"},
     {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
      "of the corpus: auto (default), kaldi, folder, manifest, sound"},
+    CORPUS_MLF_OPTION(struct values, mlf),
     {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
      "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
     {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},

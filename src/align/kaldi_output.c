@@ -19,9 +19,27 @@ static int open_archive(trl__alignment_sink *sink, trl_error *err)
     return code;
 }
 
+/* Kaldi's graphs have the loops of a state behind the arc that leaves it (its option reorder, on by default): in its
+ * alignments a state's last id comes first. */
+static void reorder(const trl_alignment *a, int32_t *ids)
+{
+    for (size_t i = 0; i < a->states.count; i++) {
+        const trl_segment *state = &a->states.items[i];
+        ids[state->first] = a->transitions[state->end - 1];
+        for (int32_t t = state->first + 1; t < state->end; t++)
+            ids[t] = a->transitions[t - 1];
+    }
+}
+
 static int add_ids(trl__alignment_sink *sink, const trl_alignment *a, trl_error *err)
 {
-    return trl__int_ark_add(sink->own, a->utterance->id, a->transitions, (size_t)a->frames, err);
+    int32_t *ids = trl__alloc((size_t)a->frames, sizeof *ids);
+    if (!ids)
+        return trl__fail_memory(err);
+    reorder(a, ids);
+    int code = trl__int_ark_add(sink->own, a->utterance->id, ids, (size_t)a->frames, err);
+    trl__free(ids);
+    return code;
 }
 
 /* The model first: an archive that is there can be used. */

@@ -51,8 +51,8 @@ expect 0 "$TRELLIS" align tones.trm - lexicon.txt -o out_dir -q --text "$(<sound
 [ "$(ls out_dir)" = stdin.TextGrid ] || wrong "standard input: $(ls out_dir)"
 cmp -s out_dir/stdin.TextGrid beside.TextGrid || wrong "standard input gives other times"
 printf '#!MLF!#\n"*/anna01.lab"\n%s\n.\n' "$(<lines.txt)" >words.mlf
-align 0 sounds/anna/anna01.wav lexicon.txt -q --labels words.mlf
-cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--labels with the same words gives other times"
+align 0 sounds/anna/anna01.wav lexicon.txt -q --mlf words.mlf
+cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--mlf with the same words gives other times"
 
 # ---- Unknown words ----
 cp -r sounds unknown

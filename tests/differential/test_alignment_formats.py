@@ -87,12 +87,12 @@ def check_truth(aligned, truth):
 
 
 def check_frames(u, transitions):
-    """A transition id per frame: constant within a state but for its last frame; boundaries half way between the middles of 25 ms windows."""
+    """A transition id per frame: constant within a state but for its first frame, as Kaldi orders them; boundaries half way between the middles of 25 ms windows."""
     states = [s for w in u["words"] for p in w["phones"] for s in p["states"]]
     assert len(transitions) == u["frames"]
     ends = [0] + [round((s["end"] - 0.0075) / FRAME) for s in states[:-1]] + [u["frames"]]
     for state, first, end in zip(states, ends, ends[1:]):
-        assert end > first and len(set(transitions[first : end - 1])) <= 1, (u["id"], state)
+        assert end > first and len(set(transitions[first + 1 : end])) <= 1, (u["id"], state)
         assert end == u["frames"] or abs(state["end"] - (end * FRAME + 0.0075)) < 1e-6
 
 
