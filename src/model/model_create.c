@@ -20,8 +20,8 @@ enum { SILENCE_TOPOLOGY, PHONE_TOPOLOGY, TOPOLOGIES };
 trl_model_options trl_model_defaults(void)
 {
     return (trl_model_options){.states = 3,
-                               .silence_states = 5,
-                               .silence_topology = TRL_TOPOLOGY_ERGODIC,
+                               .silence_states = 3,
+                               .silence_topology = TRL_TOPOLOGY_LINEAR,
                                .silence = "SIL",
                                .noise = "SPN",
                                .self_loop = 0.75,
