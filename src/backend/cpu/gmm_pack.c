@@ -2,32 +2,60 @@
 #include "backend/cpu/gmm_kernel.h"
 #include "base/fail.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define TWO_PI 6.283185307179586
+#define LN_2 0.6931471805599453
+#define LN_2_PI 1.8378770664093453
 #define LOG2_E 1.4426950408889634
 
 /* ---- Mixtures ---- */
 
+/* Are all values between least and most (both positive or 0), disregarding signs when they may have some? NaN is not. Compared as
+ * integers, which vectors can do at once. */
+static int in_range(const float *values, size_t count, float least, float most, int with_signs)
+{
+    int32_t low, high, mask = with_signs ? INT32_MAX : -1, bad = 0;
+    memcpy(&low, &least, sizeof low);
+    memcpy(&high, &most, sizeof high);
+    for (size_t k = 0; k < count; k++) {
+        int32_t bits;
+        memcpy(&bits, &values[k], sizeof bits);
+        bad |= ((bits & mask) < low) | ((bits & mask) > high);
+    }
+    return !bad;
+}
+
+static int good_value(const float *mean, size_t count)
+{
+    return in_range(mean, count, 0, (float)TRL__MOST_VALUE, 1);
+}
+
+static int good_variance(const float *variance, size_t count)
+{
+    return in_range(variance, count, (float)TRL__LEAST_VARIANCE, FLT_MAX, 0);
+}
+
 static int check_gaussian(const trl_model *model, int32_t tied, int32_t g, trl_error *err)
 {
-    const float *mean = model->mean + (size_t)g * (size_t)model->dim;
-    const float *variance = model->variance + (size_t)g * (size_t)model->dim;
-    for (int32_t k = 0; k < model->dim; k++) {
-        if (!(fabsf(mean[k]) <= (float)TRL__MOST_VALUE))
-            return trl__fail(
-                err, TRL_ENUMBER, "tied state %d, component %d: mean %g in dimension %d; means must lie within ±%g",
-                (int)tied, (int)(g - model->first_gaussian[tied]), (double)mean[k], (int)k, TRL__MOST_VALUE);
-        if (!(variance[k] >= (float)TRL__LEAST_VARIANCE && isfinite(variance[k])))
-            return trl__fail(err, TRL_ENUMBER,
-                             "tied state %d, component %d: variance %g in dimension %d; the least is %g", (int)tied,
-                             (int)(g - model->first_gaussian[tied]), (double)variance[k], (int)k, TRL__LEAST_VARIANCE);
-    }
-    if (isnan(model->log_weight[g]) || model->log_weight[g] > 1)
+    size_t dim = (size_t)model->dim;
+    const float *mean = model->mean + (size_t)g * dim, *variance = model->variance + (size_t)g * dim;
+    int component = (int)(g - model->first_gaussian[tied]);
+    if (!(model->log_weight[g] <= 1))
         return trl__fail(err, TRL_ENUMBER, "tied state %d, component %d: the logarithm of its weight is %g", (int)tied,
-                         (int)(g - model->first_gaussian[tied]), (double)model->log_weight[g]);
-    return 0;
+                         component, (double)model->log_weight[g]);
+    if (good_value(mean, dim) && good_variance(variance, dim))
+        return 0;
+    size_t k = 0;
+    while (good_value(&mean[k], 1) && good_variance(&variance[k], 1))
+        k++;
+    if (!good_value(&mean[k], 1))
+        return trl__fail(err, TRL_ENUMBER,
+                         "tied state %d, component %d: mean %g in dimension %zu; means must lie within ±%g", (int)tied,
+                         component, (double)mean[k], k, TRL__MOST_VALUE);
+    return trl__fail(err, TRL_ENUMBER, "tied state %d, component %d: variance %g in dimension %zu; the least is %g",
+                     (int)tied, component, (double)variance[k], k, TRL__LEAST_VARIANCE);
 }
 
 static int check_model(const trl_model *model, trl_error *err)
@@ -44,74 +72,80 @@ static int check_model(const trl_model *model, trl_error *err)
     return 0;
 }
 
-static void find_centre(trl__mixtures *m, const trl_model *model)
+static int find_centre(trl__mixtures *m, const trl_model *model)
 {
-    int32_t gaussians = m->first_gaussian[m->tied_states];
-    for (int32_t k = 0; k < m->dim; k++) {
-        double total = 0;
-        for (int32_t g = 0; g < gaussians; g++)
-            total += (double)model->mean[(size_t)g * (size_t)m->dim + (size_t)k];
-        m->centre[k] = gaussians > 0 ? (float)(total / gaussians) : 0;
+    size_t dim = (size_t)m->dim, gaussians = (size_t)m->first_gaussian[m->tied_states];
+    double *total = trl__alloc_zero(dim, sizeof *total);
+    if (!total)
+        return -1;
+    for (size_t g = 0; g < gaussians; g++)
+        for (size_t k = 0; k < dim; k++)
+            total[k] += (double)model->mean[g * dim + k];
+    for (size_t k = 0; k < dim; k++)
+        m->centre[k] = gaussians > 0 ? (float)(total[k] / (double)gaussians) : 0;
+    trl__free(total);
+    return 0;
+}
+
+/* ln of the product of all values: one logarithm for all of them. */
+static double log_of_product(const float *values, size_t count)
+{
+    double product = 1;
+    int64_t exponents = 0;
+    for (size_t k = 0; k < count; k++) {
+        int exponent;
+        product *= (double)values[k];
+        if (k % 4 == 3) { /* four floats above TRL__LEAST_VARIANCE stay within the range of a double */
+            product = frexp(product, &exponent);
+            exponents += exponent;
+        }
     }
+    return log(product) + (double)exponents * LN_2;
 }
 
 /* The logarithm of weight and normalisation: the score of a frame at the mean. */
 static double peak(const trl_model *model, int32_t g)
 {
-    const float *variance = model->variance + (size_t)g * (size_t)model->dim;
-    double h = (double)model->log_weight[g];
-    for (int32_t k = 0; k < model->dim; k++)
-        h -= 0.5 * log(TWO_PI * (double)variance[k]);
-    return h;
+    size_t dim = (size_t)model->dim;
+    return (double)model->log_weight[g] -
+           0.5 * ((double)dim * LN_2_PI + log_of_product(model->variance + (size_t)g * dim, dim));
 }
 
-/* The terms of the dot product are about mean² / var large and are rounded to 24 bits each. */
-static int needs_differences(const trl__mixtures *m, const trl_model *model, int32_t tied)
+/* One component into its place in the group. Returns how large the terms of its dot product are: about mean² / var. */
+static double pack_component(const trl__mixtures *m, const trl_model *model, int32_t g, int differences, float *group)
 {
-    double worst = 0;
-    for (int32_t g = m->first_gaussian[tied]; g < m->first_gaussian[tied + 1]; g++) {
-        double size = 0;
-        for (size_t k = 0; k < (size_t)m->dim; k++) {
-            double mean = (double)model->mean[(size_t)g * (size_t)m->dim + k] - (double)m->centre[k];
-            size += mean * mean / (double)model->variance[(size_t)g * (size_t)m->dim + k];
-        }
-        worst = fmax(worst, size);
-    }
-    return ldexp(worst, -24) > TRL__MOST_ERROR;
-}
-
-/* One component into its place in the group. */
-static void pack_component(const trl__mixtures *m, const trl_model *model, int32_t g, int differences, float *group)
-{
-    const float *mean = model->mean + (size_t)g * (size_t)m->dim;
+    const float *mean = model->mean + (size_t)g * (size_t)m->dim, *centre = m->centre;
     const float *variance = model->variance + (size_t)g * (size_t)m->dim;
-    size_t step = (size_t)m->group;
-    double h = peak(model, g);
+    const size_t step = (size_t)m->group;
+    const double scale = m->scale;
+    double size = 0;
     float *p = group + step;
     for (int32_t k = 0; k < m->dim; k++, p += 2 * step) {
-        double centred = (double)mean[k] - (double)m->centre[k], precision = 1 / (double)variance[k];
-        if (!differences)
-            h -= 0.5 * centred * centred * precision;
-        p[0] = differences ? mean[k] : (float)(centred * precision * m->scale);
-        p[step] = (float)(-0.5 * precision * m->scale);
+        double centred = (double)mean[k] - (double)centre[k], precision = 1 / (double)variance[k];
+        size += centred * centred * precision;
+        p[0] = differences ? mean[k] : (float)(centred * precision * scale);
+        p[step] = (float)(-0.5 * precision * scale);
     }
-    group[0] = fmaxf((float)(h * m->scale), TRL__NEVER);
+    group[0] = fmaxf((float)((peak(model, g) - (differences ? 0 : 0.5 * size)) * scale), TRL__NEVER);
+    return size;
 }
 
-static void pack_mixture(trl__mixtures *m, const trl_model *model, int32_t tied)
+/* Returns the largest term of any component. */
+static double pack_mixture(const trl__mixtures *m, const trl_model *model, int32_t tied, int differences)
 {
     int32_t count = trl__components(m, tied), padded = (count + m->group - 1) / m->group * m->group;
     size_t size = trl__group_size(m);
     float *packed = m->packed + m->at[tied];
+    double worst = 0;
     for (int32_t c = 0; c < padded; c++) {
         float *group = packed + (size_t)(c / m->group) * size + c % m->group;
-        if (c < count) {
-            pack_component(m, model, m->first_gaussian[tied] + c, m->differences[tied], group);
-        } else {
+        if (c < count)
+            worst = fmax(worst, pack_component(m, model, m->first_gaussian[tied] + c, differences, group));
+        else
             for (size_t j = 0; j < size / (size_t)m->group; j++)
                 group[j * (size_t)m->group] = j == 0 ? TRL__NEVER : 0;
-        }
     }
+    return worst;
 }
 
 static int pack_all(trl__mixtures *m, const trl_model *model, trl_error *err)
@@ -126,9 +160,11 @@ static int pack_all(trl__mixtures *m, const trl_model *model, trl_error *err)
     if (!m->packed)
         return trl__fail_memory(err);
     for (int32_t s = 0; s < m->tied_states; s++) {
-        m->differences[s] = (uint8_t)needs_differences(m, model, s);
-        m->any_differences |= m->differences[s];
-        pack_mixture(m, model, s);
+        double rounded = ldexp(pack_mixture(m, model, s, 0), -24); /* a float's last bit */
+        if (rounded > TRL__MOST_ERROR) {
+            m->differences[s] = m->any_differences = 1;
+            pack_mixture(m, model, s, 1);
+        }
     }
     return 0;
 }
@@ -164,15 +200,15 @@ int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_
     m->centre = trl__alloc_zero((size_t)m->dim + 1, sizeof *m->centre);
     m->at = trl__alloc(states + 1, sizeof *m->at);
     m->differences = trl__alloc_zero(states + 1, 1);
-    if (!m->first_gaussian || !m->centre || !m->at || !m->differences) {
+    if (m->first_gaussian)
+        memcpy(m->first_gaussian, model->first_gaussian, (states + 1) * sizeof *m->first_gaussian);
+    if (!m->first_gaussian || !m->centre || !m->at || !m->differences || find_centre(m, model) < 0) {
         trl__mixtures_free(m);
         return trl__fail_memory(err);
     }
-    memcpy(m->first_gaussian, model->first_gaussian, (states + 1) * sizeof *m->first_gaussian);
     for (int32_t s = 0; s < m->tied_states; s++)
         if (trl__components(m, s) > m->most_components)
             m->most_components = trl__components(m, s);
-    find_centre(m, model);
     code = kernel->group ? pack_all(m, model, err) : pack_exact(m, model, err);
     if (code < 0)
         trl__mixtures_free(m);
@@ -256,28 +292,14 @@ static void place_frames(const trl__placed *placed, const trl__mixtures *m)
     }
 }
 
-/* Within ±TRL__MOST_VALUE, and a number: compared as integers, which vectors can do at once. */
-static int in_range(const float *row, size_t count)
-{
-    const float most = (float)TRL__MOST_VALUE;
-    int32_t limit, bad = 0;
-    memcpy(&limit, &most, sizeof limit);
-    for (size_t k = 0; k < count; k++) {
-        int32_t bits;
-        memcpy(&bits, &row[k], sizeof bits);
-        bad |= (bits & INT32_MAX) > limit;
-    }
-    return !bad;
-}
-
 static int check_frames(const trl_matrix *frames, int32_t begin, int32_t end, trl_error *err)
 {
     for (size_t t = (size_t)begin; t < (size_t)end; t++) {
         const float *row = trl_matrix_row(frames, t);
-        if (in_range(row, frames->cols))
+        if (good_value(row, frames->cols))
             continue;
         size_t k = 0;
-        while (in_range(&row[k], 1))
+        while (good_value(&row[k], 1))
             k++;
         return trl__fail(err, TRL_ENUMBER, "frame %zu, column %zu: %g; features must lie within ±%g", t, k,
                          (double)row[k], TRL__MOST_VALUE);
