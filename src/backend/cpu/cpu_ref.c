@@ -142,15 +142,16 @@ static int add_frame(trl__local_stats *local, int32_t gaussian, const float *fra
     return 0;
 }
 
-static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                      trl__local_stats *local, trl_error *err)
+static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+                      trl__search *s, trl__local_stats *local, trl_error *err)
 {
+    (void)kept;
     double total = 0;
     for (int32_t t = s->begin; t < s->end; t++) {
         int32_t tied = s->node_tied[s->path[t]], component;
         float score;
         trl__gmm_work work = {.m = m, .placed = placed, .tied = tied, .first = t, .end = t + 1};
-        stream->kernel->best(&work, &component, &score);
+        stream->kernel->best(&work, &(trl__gmm_best){&component, &score});
         int code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
         if (code < 0)
             return code;

@@ -22,6 +22,7 @@
 #define TRL__MOST_VALUE 1e9       /* of |o|, |mean| */
 #define TRL__LEAST_VARIANCE 1e-15 /* v o² stays below 1e33, and a sum over any number of dimensions in range */
 #define TRL__NEVER (-1e30f)       /* stands for the logarithm of 0 */
+#define TRL__ABSENT (-3e38f)      /* h of what fills up a group: below every score that there can be */
 #define TRL__TILE 48              /* frames: the widest tile of any kernel */
 #define TRL__GROUP 4              /* components: most that lie side by side */
 
@@ -60,16 +61,22 @@ typedef struct trl__gmm_work {
     int32_t next;       /* the tied state whose turn comes after: its parameters can be fetched meanwhile */
 } trl__gmm_work;
 
+/* Where the best component of each frame goes. */
+typedef struct trl__gmm_best {
+    int32_t *component;
+    float *score;
+} trl__gmm_best;
+
 typedef struct trl__gmm_kernel {
     const char *name;
     int32_t group; /* of the packed parameters; 0: exact ones */
     int natural;   /* parameters in natural logarithms */
     int in_lanes;  /* frames are placed in blocks, one row per dimension; 0: (o, o²) frame by frame */
 
-    /* Scores, natural logarithm. */
-    void (*score)(const trl__gmm_work *w, trl__combine combine, float *out);
-    /* The best component of each frame (the first of equals), and its score. May write up to TRL__ROW_PAD behind the last. */
-    void (*best)(const trl__gmm_work *w, int32_t *component, float *out);
+    /* Scores, natural logarithm; with `best` also the best component (the first of equals) and its score. */
+    void (*score)(const trl__gmm_work *w, trl__combine combine, float *out, const trl__gmm_best *best);
+    /* Only the best component, for stretches that are short. May write up to TRL__ROW_PAD behind the last frame. */
+    void (*best)(const trl__gmm_work *w, const trl__gmm_best *best);
     /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c * TRL__TILE + t - first.
      * At most TRL__TILE frames; gamma has as many, whatever the stretch. */
     void (*shares)(const trl__gmm_work *w, const float *gamma);

@@ -143,7 +143,7 @@ static double pack_mixture(const trl__mixtures *m, const trl_model *model, int32
             worst = fmax(worst, pack_component(m, model, m->first_gaussian[tied] + c, differences, group));
         else
             for (size_t j = 0; j < size / (size_t)m->group; j++)
-                group[j * (size_t)m->group] = j == 0 ? TRL__NEVER : 0;
+                group[j * (size_t)m->group] = j == 0 ? TRL__ABSENT : 0;
     }
     return worst;
 }
