@@ -144,7 +144,7 @@ static void say_iteration(void *user, const trl_iteration *n)
 
 static int prepare(job *j, char **arguments)
 {
-    static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", NULL};
+    static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
     trl_error err;
     trl_corpus_options o = trl_corpus_defaults();
@@ -229,7 +229,7 @@ static int run(void *values, int count, char **arguments)
 static const struct values defaults = {.components = 32,
                                        .iterations = 4,
                                        .states = 3,
-                                       .silence_states = 3,
+                                       .silence_states = 5,
                                        .silence_between = 0.5,
                                        .power = 0.25,
                                        .audit = 0.005,
@@ -254,9 +254,9 @@ static const cli_option options[] = {
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
-    {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 3)"},
+    {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 5)"},
     {"silence-topology", 0, CLI_TEXT, offsetof(struct values, silence_topology), "KIND",
-     "linear (default) or ergodic (the inner states all connected)"},
+     "ergodic (default: the inner states all connected) or linear"},
     {"silence", 0, CLI_TEXT, offsetof(struct values, silence), "PHONE", "name of the silence (default SIL)"},
     {"noise", 0, CLI_TEXT, offsetof(struct values, noise), "PHONE", "name of what is no known word (default SPN)"},
     {"silence-between", 0, CLI_NUMBER, offsetof(struct values, silence_between), "P",
@@ -292,7 +292,9 @@ const cli_command cmd_train = {
     .synopsis = "CORPUS LEXICON -o MODEL [--components N]",
     .summary = "trains an acoustic model by Viterbi training",
     .description =
-        "Reads a corpus with transcripts and a pronunciation lexicon, computes features, and trains hidden Markov "
+        "Reads a corpus with transcripts and a pronunciation lexicon, computes features (13 MFCCs with C0, their first "
+        "and second derivatives, the mean of each speaker removed, unless the front end's options say otherwise), and "
+        "trains hidden Markov "
         "models with Gaussian mixtures of the lexicon's phones.\n\n"
         "The first iteration shares each utterance's frames out evenly over the states of its transcript. Every "
         "further one finds the best path of each utterance (Viterbi) and estimates the model from the frames on it; "

@@ -42,8 +42,8 @@ typedef enum trl_topology_kind {
 
 typedef struct trl_model_options {
     int states;             /* of a phone; default 3 */
-    int silence_states;     /* of silence and noise; default 3 */
-    int silence_topology;   /* trl_topology_kind; default linear */
+    int silence_states;     /* of silence and noise; default 3 (training: 5) */
+    int silence_topology;   /* trl_topology_kind; default linear (training: ergodic) */
     int word_positions;     /* 1: AA becomes AA_B, AA_I, AA_E, AA_S (begin, inside, end, single), sharing tied states */
     const char *silence;    /* the unit between words; default "SIL"; a phone of the lexicon may have this name */
     const char *noise;      /* the unit for what is no known word; default "SPN" */

@@ -25,7 +25,10 @@ trl_train_options trl_train_defaults(void)
 {
     trl__estimate_options e = trl__estimate_defaults();
     trl_align_options a = trl_align_defaults();
-    return (trl_train_options){.model = trl_model_defaults(),
+    trl_model_options m = trl_model_defaults();
+    m.silence_states = 5; /* pauses are of many kinds */
+    m.silence_topology = TRL_TOPOLOGY_ERGODIC;
+    return (trl_train_options){.model = m,
                                .em = TRL_EM_VITERBI,
                                .components = 32,
                                .occupancy_power = 0.25,

@@ -209,7 +209,8 @@ with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     tone_corpus.make(folder)
     lexicon, model = folder / "lexicon.txt", folder / "tones.trm"
-    trellis("train", folder / "sounds", lexicon, "-o", model, "-n", 2, "-q", "--set", "deltas=0")
+    trellis("train", folder / "sounds", lexicon, "-o", model, "-n", 2, "-q", "--set", "deltas=0", "--silence-states", 3,
+            "--silence-topology", "linear")
     formats = "textgrid,ctm,jsonl,kaldi,mlf,vtt,srt"
     options = ["--to", formats, "--states", "--cue-words", 1]
     trellis("align", model, folder / "sounds", lexicon, "-o", folder / "all", *options)
