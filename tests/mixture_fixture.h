@@ -186,7 +186,7 @@ static inline int compare_best(const trl__gmm_kernel *kernel, kernel_run *run, c
     if (compare_kept_best(kernel, &work, component, out))
         return 1;
     for (int32_t i = 0; i < end - first; i++) {
-        const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
+        const float *frame = trl_matrix_row(run->placed.source, (size_t)first + (size_t)i);
         int32_t g = model->first_gaussian[tied], chosen = g + component[i];
         double largest = -INFINITY;
         for (; g < model->first_gaussian[tied + 1]; g++)
@@ -210,7 +210,7 @@ static inline int compare_shares(const trl__gmm_kernel *kernel, kernel_run *run,
     trl__gmm_work work = work_of(run, tied, first, end);
     kernel->shares(&work, gamma);
     for (int32_t i = 0; i < end - first; i++) {
-        const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
+        const float *frame = trl_matrix_row(run->placed.source, (size_t)first + (size_t)i);
         double largest = -INFINITY, total = 0;
         for (int32_t g = model->first_gaussian[tied]; g < model->first_gaussian[tied + 1]; g++)
             largest = fmax(largest, exact_score(model, g, frame));

@@ -13,7 +13,7 @@
 #pragma GCC diagnostic ignored "-Wpointer-arith"
 #include <simde/x86/avx512.h>
 #define trl__gmm_avx512 gmm_avx512_by_simde
-#include "backend/cpu/gmm_avx512.c"
+#include "backend/cpu/gmm_avx512.c" /* NOLINT(bugprone-suspicious-include): once more, for SIMDe */
 
 static void the_kernel_agrees_with_the_reference(void **state)
 {

@@ -1,5 +1,6 @@
-/* Random hidden Markov models with few nodes and frames, whose paths can all be counted: the best path, the sum of all paths, posteriors
- * of nodes and expected counts of arcs are those of the enumeration. Longer ones: a search in tiles is the search in one piece. */
+/* Random hidden Markov models with few nodes and frames, whose paths can all be counted: the best path, the sum of all
+ * paths, posteriors of nodes and expected counts of arcs are those of the enumeration. Longer ones: a search in tiles
+ * is the search in one piece. */
 #include "cmocka_test.h"
 #include "search_fixture.h"
 

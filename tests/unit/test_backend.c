@@ -263,7 +263,8 @@ static void other_rows_do_not_mislead(void **state)
 
 /* ---- Numbers at the edge ---- */
 
-/* Weights of zero, and frames as far away as they may be: scores stay finite, and the best component is one that there is. */
+/* Weights of zero, and frames as far away as they may be: scores stay finite, and the best component is one that there
+ * is. */
 static void extremes_stay_finite(void **state)
 {
     (void)state;

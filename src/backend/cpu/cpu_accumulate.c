@@ -1,12 +1,13 @@
 /* Step 3: counts, sums and squares of the frames, by Gaussian.
  *
- * Viterbi ([000] 3.4): each frame goes to the best component of its state. Step 1 has kept which one that is; where it has not, the
- * components of the aligned state are scored again, for runs of frames in one tied state. The Gaussians of an utterance lie all over the block's statistics, so first all best components are found, then
- * the frames are added while the slots of the next ones are fetched.
+ * Viterbi ([000] 3.4): each frame goes to the best component of its state. Step 1 has kept which one that is; where it
+ * has not, the components of the aligned state are scored again, for runs of frames in one tied state. The Gaussians
+ * of an utterance lie all over the block's statistics, so first all best components are found, then the frames are
+ * added while the slots of the next ones are fetched.
  *
- * Baum-Welch: frames go by in blocks of TRL__TILE. For each row in a block its posterior is the sum over its nodes, the kernel shares it out
- * to the components, and the sums of four components at a time are a product of matrices: shares times (1, o, o²). Shares
- * below LEAST_SHARE are left out: a million of them do not change a count.
+ * Baum-Welch: frames go by in blocks of TRL__TILE. For each row in a block its posterior is the sum over its nodes,
+ * the kernel shares it out to the components, and the sums of four components at a time are a product of matrices:
+ * shares times (1, o, o²). Shares below LEAST_SHARE are left out: a million of them do not change a count.
  */
 #include "backend/cpu/node_window.h"
 #include "base/fail.h"
@@ -38,8 +39,8 @@ static int is_kept(const trl__kept *kept, const trl__search *s, const trl__gmm_w
     return row->tied == run->tied && row->first <= run->first && row->end >= run->end;
 }
 
-/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way, so
- * the last parameters are still near. */
+/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way,
+ * so the last parameters are still near. */
 static double best_components(trl__cpu_stream *stream, trl__gmm_work *run, const trl__kept *kept, const trl__search *s,
                               const trl__local_stats *local, int32_t *gaussian)
 {
@@ -98,7 +99,7 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const t
         double *slot = trl__local_stats_slot(local, gaussian[i]);
         if (!slot)
             return trl__fail_memory(err);
-        add_frame(slot, trl_matrix_row(s->frames, (size_t)(s->begin + i)), (size_t)m->dim);
+        add_frame(slot, trl_matrix_row(s->frames, (size_t)s->begin + (size_t)i), (size_t)m->dim);
     }
     trl__add_path(s, total, local);
     return 0;

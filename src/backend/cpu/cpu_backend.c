@@ -249,10 +249,9 @@ static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
 }
 
 /* The rows' parts of frames [from, to). */
-static void score_rows(const trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
-                       const trl__kept *kept, trl__search *s, int32_t from, int32_t to, float *scratch)
+static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, const trl__kept *kept, trl__search *s,
+                       int32_t from, int32_t to)
 {
-    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
     for (int32_t r = 0; r < s->rows; r++) {
         const trl__row *row = &s->row[r];
         work.tied = row->tied;
@@ -265,7 +264,7 @@ static void score_rows(const trl__cpu_stream *stream, const trl__mixtures *m, co
         trl__gmm_best best = kept ? (trl__gmm_best){kept->best.component + place, kept->best.score + place}
                                   : (trl__gmm_best){NULL, NULL};
         stream->kernel->score(&work, s->combine, s->scores + place, kept ? &best : NULL);
-        s->gaussians += (double)(work.end - work.first) * trl__components(m, row->tied);
+        s->gaussians += (double)(work.end - work.first) * trl__components(work.m, row->tied);
     }
 }
 
@@ -287,8 +286,8 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         const trl__kept *kept = stream->keeps ? keep_best(&stream->kept[i], s) : NULL;
         s->gaussians = 0;
         for (int32_t from = placed->begin; from < placed->end; from += PIECE)
-            score_rows(stream, m, placed, kept, s, from, placed->end - from < PIECE ? placed->end : from + PIECE,
-                       scratch);
+            score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, kept, s, from,
+                       placed->end - from < PIECE ? placed->end : from + PIECE);
     }
     return 0;
 }

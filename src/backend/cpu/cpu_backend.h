@@ -1,5 +1,5 @@
-/* The processor as a device. A device is a set of kernels for an instruction set; a stream is a thread's memory. Calls are done when
- * they return, so there is nothing to wait for. */
+/* The processor as a device. A device is a set of kernels for an instruction set; a stream is a thread's memory. Calls
+ * are done when they return, so there is nothing to wait for. */
 #ifndef TRL_BACKEND_CPU_CPU_BACKEND_H
 #define TRL_BACKEND_CPU_CPU_BACKEND_H
 
@@ -95,8 +95,8 @@ static inline uint32_t trl__get_back(const uint8_t *back, int64_t bit, int bits)
     return back[bit >> 3] >> (bit & 7) & ((1u << bits) - 1);
 }
 
-/* Transitions of the path, weights of its arcs, totals: what step 3 gathers besides the Gaussians. `best` is the sum of the scores
- * of the best components. */
+/* Transitions of the path, weights of its arcs, totals: what step 3 gathers besides the Gaussians. `best` is the sum
+ * of the scores of the best components. */
 void trl__add_path(trl__search *s, double best, trl__local_stats *local);
 /* The same for Baum-Welch. */
 void trl__add_arc_counts(const trl__search *s, trl__local_stats *local);

@@ -76,7 +76,8 @@ static void forward(const trl__search *s, double *alpha)
         }
 }
 
-/* beta(t, n): all ways from node n at frame t to the end. Every arc hands what lies behind it to the node it comes from, and is counted. */
+/* beta(t, n): all ways from node n at frame t to the end. Every arc hands what lies behind it to the node it comes
+ * from, and is counted. */
 static void backward(const trl__search *s, const double *alpha, double *beta)
 {
     size_t nodes = (size_t)s->nodes;

@@ -1,15 +1,21 @@
 /* Scores of Gaussian mixtures, one frame per SIMD lane.
  *
- * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c,
- * and larger(a, b), and may define WHOLE_TILE, which stands for score_groups of three registers by dot products. Types and the other operations are GCC's vector extension, which clang has too.
+ * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME and
  *
- * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3 registers of
- * frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12 fused multiply-adds, enough to hide
- * their latency. No step mixes lanes, so the sum over components needs no horizontal operation, and a frame's score depends neither on its
- * neighbours nor on its lane.
+ *     fused(a, b, c)        a * b + c for lanes of floats; fused_wide for doubles
+ *     larger(a, b)          the larger one
+ *     choose(mask, a, b)    a where the mask is set, else b, for lanes of integers
+ *     WHOLE_TILE            if it likes: score_groups of three registers by dot products, in its own way
  *
- * Cost per frame and component: 2 * dim multiply-adds, and about 12 operations for the sum of powers of two: (1 + 6 / dim) times the
- * least possible.
+ * Types and the other operations are GCC's vector extension, which clang has too.
+ *
+ * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3
+ * registers of frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12
+ * fused multiply-adds, enough to hide their latency. No step mixes lanes, so the sum over components needs no
+ * horizontal operation, and a frame's score depends neither on its neighbours nor on its lane.
+ *
+ * Cost per frame and component: 2 * dim multiply-adds, and about 12 operations for the sum of powers of two: 1 + 6 /
+ * dim times the least possible.
  */
 #include "backend/cpu/gmm_kernel.h"
 
@@ -42,8 +48,8 @@ INLINE lanes splat(float x)
     return x - (lanes){0}; /* x - 0 is x, also for -0 */
 }
 
-/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: the sum with 1.5 * 2^23
- * has n in its last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
+/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: added to 1.5 *
+ * 2^23 it leaves n in the last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
 INLINE lanes power_of_two(lanes x)
 {
     x = larger(x, splat(-126));
@@ -56,8 +62,8 @@ INLINE lanes power_of_two(lanes x)
     return (lanes)((lane_ints)p + ((lane_ints)shifted << 23));
 }
 
-/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s + s³/3 +
- * s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
+/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s +
+ * s³/3 + s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
 INLINE lanes logarithm(lanes x)
 {
     lane_ints bits = (lane_ints)x;

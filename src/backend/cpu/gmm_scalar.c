@@ -1,4 +1,5 @@
-/* The dot product in plain C, one Gaussian of one frame at a time: the sequential baseline of the benchmarks. It is compiled -O2. */
+/* The dot product in plain C, one Gaussian of one frame at a time: the sequential baseline of the benchmarks. It is
+ * compiled -O2. */
 #include "backend/cpu/gmm_kernel.h"
 
 #include <math.h>
