@@ -145,8 +145,8 @@ static inline int compare_scores(const trl__gmm_kernel *kernel, kernel_run *run,
 {
     static float out[LONGEST + TRL__ROW_PAD], expected[LONGEST + TRL__ROW_PAD];
     trl__gmm_work work = work_of(run, tied, first, end), same = work_of(reference, tied, first, end);
-    kernel->score(&work, combine, out);
-    trl__gmm_ref.score(&same, combine, expected);
+    kernel->score(&work, combine, out, NULL);
+    trl__gmm_ref.score(&same, combine, expected, NULL);
     for (int32_t i = 0; i < end - first; i++)
         if (!(fabs((double)out[i] - (double)expected[i]) <= score_tolerance((double)expected[i], allowed))) {
             printf("%s: dim %d, tied state %d of %d components, frame %d of %d to %d: score %.7g, not %.7g\n",
@@ -157,6 +157,24 @@ static inline int compare_scores(const trl__gmm_kernel *kernel, kernel_run *run,
     return 0;
 }
 
+/* Scores come with the same best components, bit by bit. */
+static inline int compare_kept_best(const trl__gmm_kernel *kernel, const trl__gmm_work *work, const int32_t *component,
+                                    const float *score)
+{
+    int32_t kept[TRL__TILE];
+    float scores[TRL__TILE + TRL__ROW_PAD], kept_score[TRL__TILE];
+    size_t size = (size_t)(work->end - work->first) * 4;
+    for (int combine = 0; combine < 2; combine++) {
+        kernel->score(work, combine ? TRL__MAX : TRL__LOG_ADD, scores, &(trl__gmm_best){kept, kept_score});
+        if (memcmp(kept, component, size) != 0 || memcmp(kept_score, score, size) != 0) {
+            printf("%s: dim %d, tied state %d: another best component beside the scores\n", kernel->name,
+                   (int)work->m->dim, (int)work->tied);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* The chosen component need not be the reference's, but as good. */
 static inline int compare_best(const trl__gmm_kernel *kernel, kernel_run *run, const trl_model *model, int32_t tied,
                                int32_t first, int32_t end, double allowed)
@@ -164,9 +182,11 @@ static inline int compare_best(const trl__gmm_kernel *kernel, kernel_run *run, c
     int32_t component[TRL__TILE + TRL__ROW_PAD];
     float out[TRL__TILE + TRL__ROW_PAD];
     trl__gmm_work work = work_of(run, tied, first, end);
-    kernel->best(&work, component, out);
+    kernel->best(&work, &(trl__gmm_best){component, out});
+    if (compare_kept_best(kernel, &work, component, out))
+        return 1;
     for (int32_t i = 0; i < end - first; i++) {
-        const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
+        const float *frame = trl_matrix_row(run->placed.source, (size_t)first + (size_t)i);
         int32_t g = model->first_gaussian[tied], chosen = g + component[i];
         double largest = -INFINITY;
         for (; g < model->first_gaussian[tied + 1]; g++)
@@ -190,7 +210,7 @@ static inline int compare_shares(const trl__gmm_kernel *kernel, kernel_run *run,
     trl__gmm_work work = work_of(run, tied, first, end);
     kernel->shares(&work, gamma);
     for (int32_t i = 0; i < end - first; i++) {
-        const float *frame = trl_matrix_row(run->placed.source, (size_t)(first + i));
+        const float *frame = trl_matrix_row(run->placed.source, (size_t)first + (size_t)i);
         double largest = -INFINITY, total = 0;
         for (int32_t g = model->first_gaussian[tied]; g < model->first_gaussian[tied + 1]; g++)
             largest = fmax(largest, exact_score(model, g, frame));

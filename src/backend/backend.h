@@ -10,9 +10,9 @@
  *     trl__stream_accumulate(stream, parameters, &search, 1, local, err);   // step 3
  *     trl__stream_wait(stream, err);                                   // results are there
  *
- * A search is one utterance's work, in flat arrays that a device can take as they are. Operations take several at once; how
- * many are best is the device's to say (trl__device.batch: 1 for a processor, whose caches want one at a time).
- * Order within a stream is the order of the calls.
+ * A search is one utterance's work, in flat arrays that a device can take as they are. Operations take several at
+ * once; how many are best is the device's to say (trl__device.batch: 1 for a processor, whose caches want one at a
+ * time). Order within a stream is the order of the calls.
  *
  * Indices: frames from 0 within the utterance; ranges are [first, end).
  */
@@ -43,17 +43,18 @@ typedef struct trl__row {
 #define TRL__START (-1) /* arc_from: the path begins with this arc */
 
 typedef struct trl__search {
-    /* given */
-    const trl_matrix
-        *frames; /* the whole utterance, row by row, not transposed. viterbi, backtrack and forward_backward look at
-                               * their number only */
+    /* ---- given ---- */
+
+    /* The whole utterance, row by row, not transposed. viterbi, backtrack and forward_backward look at their number
+     * only. */
+    const trl_matrix *frames;
     int32_t begin, end; /* the frames of this call (all, or a tile of a beam search) */
     trl__combine combine;
 
     int32_t rows;
     const trl__row *row;
-    float *
-        scores; /* natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too */
+    /* Natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too. */
+    float *scores;
     double gaussians; /* frames x components of all rows; filled by `score` */
 
     int32_t nodes;                /* emitting; node `nodes` is the end of the utterance */
@@ -67,27 +68,33 @@ typedef struct trl__search {
     const int32_t *arc_transition; /* id of the transition that leaves arc_from; 0 for TRL__START */
     int32_t back_bits;             /* of a back-pointer: 1, 2, 4, 8 or 16, by the largest in-degree */
 
-    /* kept by the caller, filled by `viterbi` */
-    double *
-        alpha; /* nodes: log score of the best path to each of [node_begin, node_end) at frame end - 1; -inf: none. When
-                    * begin > 0 it is input too: at frame begin - 1 */
-    uint8_t
-        *back; /* which incoming arc is best (the first of equals), counted from 0: back_bits each, frame after frame */
+    /* ---- kept by the caller, filled by `viterbi` ---- */
+
+    /* By node: log score of the best path to each of [node_begin, node_end) at frame end - 1; -inf: none. When begin >
+     * 0 it is input too: at frame begin - 1. */
+    double *alpha;
+    /* Which incoming arc is best (the first of equals), counted from 0: back_bits each, frame after frame. */
+    uint8_t *back;
     const int64_t *back_offset; /* by node: the bit where frame node_first[n] stands; a multiple of back_bits */
 
-    /* filled by `viterbi` when end is the last frame, else none. For the tiles before, the caller sets last_node */
+    /* When end is the last frame; else none. For the tiles before, the caller sets last_node. */
     int32_t last_node;     /* -1: no path */
     int32_t last_arc;      /* the final arc; -1: none */
     double log_likelihood; /* of the best path, final arc included; -inf: none */
-    /* filled by `backtrack` for frames [begin, end), from last_node at frame end - 1. It leaves the node of frame begin - 1 in
-     * last_node (TRL__START before frame 0): where the tile before goes on. Without a path it does nothing */
+
+    /* ---- filled by `backtrack` for frames [begin, end), from last_node at frame end - 1 ---- */
+
+    /* It leaves the node of frame begin - 1 in last_node (TRL__START before frame 0): where the tile before goes on.
+     * Without a path it does nothing. */
     int32_t *path;     /* by frame: the node. A whole utterance's */
     int32_t *path_arc; /* by frame: the arc that was taken into the node */
 
-    /* filled by `accumulate`: the joint score with the best component in every frame, weights of arcs included */
-    double joint;
+    /* ---- filled by `accumulate` ---- */
 
-    /* filled by `forward_backward`, of whole utterances only */
+    double joint; /* the score with the best component in every frame, weights of arcs included */
+
+    /* ---- filled by `forward_backward`, of whole utterances only ---- */
+
     float *gamma;                /* by node, as back: posterior of the node */
     const int64_t *gamma_offset; /* by node: where frame node_first[n] stands */
     double *arc_count;           /* by arc, final ones too: expected number of uses; NULL: not wanted */
@@ -100,7 +107,8 @@ typedef struct trl__device_info {
     uint64_t memory;                    /* bytes; 0: the host's */
 } trl__device_info;
 
-/* What a backend fills in; cpu/cpu_backend.c is the first. Slots hold the reference first, a faster kernel overrides its own. */
+/* What a backend fills in; cpu/cpu_backend.c is the first. Slots hold the reference first, a faster kernel overrides
+ * its own. */
 typedef struct trl__backend {
     const char *name;
     int (*devices)(void);
@@ -148,8 +156,8 @@ struct trl__parameters {
     trl__device *device;
 };
 
-/* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar", the plain
- * sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". TRL_EINVAL names what there is. */
+/* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",
+ * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". TRL_EINVAL names what there is. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);
 int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
@@ -164,27 +172,28 @@ int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);
 int trl__stream_wait(trl__stream *stream, trl_error *err);
 
-/* Step 0, the device's half: frames [begin, end) are transposed, centred, squared for the (1, o, o²) form. They stay until the next call,
- * for the search with the same place in the array, its frames or any part of them. TRL_ENUMBER: a value is not finite, or absurdly large; what
- * comes out of score is finite then. */
+/* Step 0, the device's half: frames [begin, end) are transposed, centred, squared for the (1, o, o²) form. They stay
+ * until the next call, for the search with the same place in the array, its frames or any part of them. TRL_ENUMBER: a
+ * value is not finite, or absurdly large; what comes out of score is finite then. */
 int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                        trl_error *err);
-/* Step 1: scores of every row, [004] 3.2.2: (1, o, o²)·(h, u, v), then log-add or maximum over the components; tied states with tiny
- * variances by differences. */
+/* Step 1: scores of every row, [004] 3.2.2: (1, o, o²)·(h, u, v), then log-add or maximum over the components; tied
+ * states with tiny variances by differences. */
 int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                       trl_error *err);
 /* Step 2a ([000] 3.2): time-synchronous, double-buffered. */
 int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Step 2b ([000] 3.3). */
 int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
-/* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions (path_arc's, and,
- * at the last frame, last_arc's) into the block's statistics; totals too, with log_likelihood as it stands in the search. */
+/* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions
+ * (path_arc's, and, at the last frame, last_arc's) into the block's statistics; totals too, with log_likelihood as it
+ * stands in the search. */
 int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                            trl__local_stats *local, trl_error *err);
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */
 int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
-/* Baum-Welch's step 3: every component's share of its state's posterior, from gamma; transitions from arc_count. Shares below 1e-12
- * may be left out. */
+/* Baum-Welch's step 3: every component's share of its state's posterior, from gamma; transitions from arc_count.
+ * Shares below 1e-12 may be left out. */
 int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
                                 size_t count, trl__local_stats *local, trl_error *err);
 

@@ -20,8 +20,8 @@ char *trl__strdup(const char *text);
 /* TRL_ALIGNMENT-aligned; freed by trl__free like any other. */
 void *trl__alloc_aligned(size_t count, size_t size);
 
-/* The same for big tables that are read here and there: in large pages where the system has them, so that fewer addresses have to be
- * translated. */
+/* The same for big tables that are read here and there: in large pages where the system has them, so that fewer
+ * addresses have to be translated. */
 void *trl__alloc_large(size_t count, size_t size);
 
 /* Makes room for `needed` elements in a growing array, at least doubling it: amortised O(1) per element.

@@ -67,6 +67,10 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
         }
         assert_int_equal(trl__stream_accumulate(stream, parameters, s, 1, local, &err), 0);
         o.joint = s->joint;
+        trl__local_stats_zero(local); /* once more: now the best components are kept by `score` */
+        assert_int_equal(trl__stream_score(stream, parameters, s, 1, &err), 0);
+        assert_int_equal(trl__stream_accumulate(stream, parameters, s, 1, local, &err), 0);
+        assert_true(s->joint == o.joint);
         trl__stats_merge(o.viterbi, local);
         trl__local_stats_zero(local);
     }

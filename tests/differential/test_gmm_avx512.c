@@ -1,19 +1,19 @@
 /* The AVX-512 kernel on any machine, through SIMDe, against the reference. */
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wpass-failed" /* SIMDe's loops, wherever they are inlined */
+#endif
 #include "cmocka_test.h"
 #include "mixture_fixture.h"
 
 #if __has_include(<simde/x86/avx512.h>)
 #define SIMDE_ENABLE_NATIVE_ALIASES
-#pragma GCC diagnostic ignored "-Wpragmas" /* SIMDe's headers, and its loops where they are inlined */
+#pragma GCC diagnostic ignored "-Wpragmas" /* SIMDe's headers */
 #pragma GCC diagnostic ignored "-Wundef"
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wpointer-arith"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Wpass-failed"
-#endif
 #include <simde/x86/avx512.h>
 #define trl__gmm_avx512 gmm_avx512_by_simde
-#include "backend/cpu/gmm_avx512.c"
+#include "backend/cpu/gmm_avx512.c" /* NOLINT(bugprone-suspicious-include): once more, for SIMDe */
 
 static void the_kernel_agrees_with_the_reference(void **state)
 {

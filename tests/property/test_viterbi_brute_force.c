@@ -1,5 +1,6 @@
-/* Random hidden Markov models with few nodes and frames, whose paths can all be counted: the best path, the sum of all paths, posteriors
- * of nodes and expected counts of arcs are those of the enumeration. Longer ones: a search in tiles is the search in one piece. */
+/* Random hidden Markov models with few nodes and frames, whose paths can all be counted: the best path, the sum of all
+ * paths, posteriors of nodes and expected counts of arcs are those of the enumeration. Longer ones: a search in tiles
+ * is the search in one piece. */
 #include "cmocka_test.h"
 #include "search_fixture.h"
 
@@ -94,6 +95,16 @@ static int close_devices(void **state)
     return 0;
 }
 
+/* Whole numbers: many paths are equally good, and the first arc must win everywhere. */
+static void make_ties(random_search *r)
+{
+    for (int i = 0; i < r->s.rows; i++)
+        for (int t = 0; t < r->row[i].end - r->row[i].first; t++)
+            r->s.scores[r->row[i].offset + t] = rintf(r->s.scores[r->row[i].offset + t] / 20);
+    for (int a = 0; a < r->arcs; a++)
+        r->arc_weight[a] = rintf(r->arc_weight[a] / 3);
+}
+
 /* `range`: how far scores are apart, in nats. */
 static random_search *make_case(uint64_t seed, int most_nodes, int most_frames, float range)
 {
@@ -104,6 +115,8 @@ static random_search *make_case(uint64_t seed, int most_nodes, int most_frames, 
     for (int i = 0; i < r->s.rows; i++)
         for (int t = 0; t < r->row[i].end - r->row[i].first; t++)
             r->s.scores[r->row[i].offset + t] = between(&c, -range, 10);
+    if (seed % 3 == 0)
+        make_ties(r);
     return r;
 }
 

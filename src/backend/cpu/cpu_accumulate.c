@@ -1,12 +1,13 @@
 /* Step 3: counts, sums and squares of the frames, by Gaussian.
  *
- * Viterbi ([000] 3.4): the components of the aligned state alone are scored again, for runs of frames in one tied state; each frame
- * goes to the best. The Gaussians of an utterance lie all over the block's statistics, so first all best components are found, then
- * the frames are added while the slots of the next ones are fetched.
+ * Viterbi ([000] 3.4): each frame goes to the best component of its state. Step 1 has kept which one that is; where it
+ * has not, the components of the aligned state are scored again, for runs of frames in one tied state. The Gaussians
+ * of an utterance lie all over the block's statistics, so first all best components are found, then the frames are
+ * added while the slots of the next ones are fetched.
  *
- * Baum-Welch: frames go by in blocks of TRL__TILE. For each row in a block its posterior is the sum over its nodes, the kernel shares it out
- * to the components, and the sums of four components at a time are a product of matrices: shares times (1, o, o²). Shares
- * below LEAST_SHARE are left out: a million of them do not change a count.
+ * Baum-Welch: frames go by in blocks of TRL__TILE. For each row in a block its posterior is the sum over its nodes,
+ * the kernel shares it out to the components, and the sums of four components at a time are a product of matrices:
+ * shares times (1, o, o²). Shares below LEAST_SHARE are left out: a million of them do not change a count.
  */
 #include "backend/cpu/node_window.h"
 #include "base/fail.h"
@@ -27,24 +28,39 @@ static int32_t run_start(const trl__search *s, int32_t end)
     return first;
 }
 
-/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way, so the last
- * parameters are still near. */
-static double best_components(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
-                              const trl__search *s, float *scratch, const trl__local_stats *local, int32_t *gaussian)
+/* Did step 1 keep the best components of this run? *at is where they stand. */
+static int is_kept(const trl__kept *kept, const trl__search *s, const trl__gmm_work *run, int64_t *at)
+{
+    int32_t r = kept->rows > 0 && s->node_row ? s->node_row[s->path[run->first]] : -1;
+    if (r < 0 || r >= kept->rows)
+        return 0;
+    const trl__row *row = &kept->row[r];
+    *at = row->offset + (run->first - row->first);
+    return row->tied == run->tied && row->first <= run->first && row->end >= run->end;
+}
+
+/* Fills gaussian[t - begin]; returns the sum of the scores. From the end to the beginning: step 1 went the other way,
+ * so the last parameters are still near. */
+static double best_components(trl__cpu_stream *stream, trl__gmm_work *run, const trl__kept *kept, const trl__search *s,
+                              const trl__local_stats *local, int32_t *gaussian)
 {
     int32_t component[TRL__TILE + TRL__ROW_PAD];
     float scores[TRL__TILE + TRL__ROW_PAD];
     double total = 0;
-    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
-    for (work.end = s->end; work.end > s->begin; work.end = work.first) {
-        work.first = run_start(s, work.end);
-        work.tied = s->node_tied[s->path[work.first]];
-        work.next = work.first > s->begin ? s->node_tied[s->path[work.first - 1]] : work.tied;
-        stream->kernel->best(&work, component, scores);
-        for (int32_t t = work.first; t < work.end; t++) {
-            int32_t g = m->first_gaussian[work.tied] + component[t - work.first];
+    for (run->end = s->end; run->end > s->begin; run->end = run->first) {
+        trl__gmm_best best = {component, scores};
+        int64_t at;
+        run->first = run_start(s, run->end);
+        run->tied = s->node_tied[s->path[run->first]];
+        run->next = run->first > s->begin ? s->node_tied[s->path[run->first - 1]] : run->tied;
+        if (is_kept(kept, s, run, &at))
+            best = (trl__gmm_best){kept->best.component + at, kept->best.score + at};
+        else
+            stream->kernel->best(run, &best);
+        for (int32_t t = run->first; t < run->end; t++) {
+            int32_t g = run->m->first_gaussian[run->tied] + best.component[t - run->first];
             gaussian[t - s->begin] = g;
-            total += (double)scores[t - work.first];
+            total += (double)best.score[t - run->first];
             __builtin_prefetch(&local->slot_of[g]);
         }
     }
@@ -68,21 +84,22 @@ static void add_frame(double *restrict slot, const float *restrict frame, size_t
         slot[1 + dim + k] += (double)frame[k] * (double)frame[k];
 }
 
-int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                        trl__local_stats *local, trl_error *err)
+int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
+                        const trl__kept *kept, trl__search *s, trl__local_stats *local, trl_error *err)
 {
     float *scratch = trl__cpu_scratch(stream, m);
     int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
     if (!scratch || !gaussian)
         return trl__fail_memory(err);
-    double total = best_components(stream, m, placed, s, scratch, local, gaussian);
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    double total = best_components(stream, &work, kept, s, local, gaussian);
     for (int32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             fetch_slot(local, gaussian[i + AHEAD]);
         double *slot = trl__local_stats_slot(local, gaussian[i]);
         if (!slot)
             return trl__fail_memory(err);
-        add_frame(slot, trl_matrix_row(s->frames, (size_t)(s->begin + i)), (size_t)m->dim);
+        add_frame(slot, trl_matrix_row(s->frames, (size_t)s->begin + (size_t)i), (size_t)m->dim);
     }
     trl__add_path(s, total, local);
     return 0;

@@ -129,7 +129,10 @@ static void stream_destroy(trl__stream *base)
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     for (size_t i = 0; i < stream->placed_capacity; i++)
         trl__scratch_free(&stream->placed[i].memory);
+    for (size_t i = 0; i < stream->kept_capacity; i++)
+        trl__scratch_free(&stream->kept[i].memory);
     trl__free(stream->placed);
+    trl__free(stream->kept);
     trl__scratch_free(&stream->components);
     trl__scratch_free(&stream->work);
     trl__free(stream);
@@ -175,10 +178,15 @@ static void free_model(trl__parameters *parameters)
 
 static int make_places(trl__cpu_stream *stream, size_t count)
 {
-    size_t old = stream->placed_capacity;
+    size_t old = stream->placed_capacity, old_kept = stream->kept_capacity;
     if (TRL_GROW(stream->placed, stream->placed_capacity, count) < 0)
         return -1;
     memset(stream->placed + old, 0, (stream->placed_capacity - old) * sizeof *stream->placed);
+    if (TRL_GROW(stream->kept, stream->kept_capacity, count) < 0)
+        return -1;
+    memset(stream->kept + old_kept, 0, (stream->kept_capacity - old_kept) * sizeof *stream->kept);
+    for (size_t i = 0; i < count; i++)
+        stream->kept[i].rows = 0;
     stream->placed_count = count;
     return 0;
 }
@@ -222,11 +230,28 @@ static int check_rows(const trl__search *s, const trl__placed *placed, const trl
     return 0;
 }
 
-/* The rows' parts of frames [from, to). */
-static void score_rows(const trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                       int32_t from, int32_t to, float *scratch)
+/* Room for the best components of the rows; without, step 3 looks for them itself. */
+static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
 {
-    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    int64_t places = 0;
+    for (int32_t r = 0; r < s->rows; r++)
+        if (s->row[r].offset + (s->row[r].end - s->row[r].first) > places)
+            places = s->row[r].offset + (s->row[r].end - s->row[r].first);
+    size_t rows = (size_t)s->rows * sizeof *s->row, size = (size_t)places * 4;
+    char *memory = trl__scratch_get(&kept->memory, rows + 2 * size, 1);
+    kept->rows = memory ? s->rows : 0;
+    if (!memory)
+        return NULL;
+    kept->row = (trl__row *)memory;
+    kept->best = (trl__gmm_best){(int32_t *)(memory + rows), (float *)(memory + rows + size)};
+    memcpy(kept->row, s->row, rows);
+    return kept;
+}
+
+/* The rows' parts of frames [from, to). */
+static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, const trl__kept *kept, trl__search *s,
+                       int32_t from, int32_t to)
+{
     for (int32_t r = 0; r < s->rows; r++) {
         const trl__row *row = &s->row[r];
         work.tied = row->tied;
@@ -235,8 +260,11 @@ static void score_rows(const trl__cpu_stream *stream, const trl__mixtures *m, co
         work.end = row->end < to ? row->end : to;
         if (work.first >= work.end)
             continue;
-        stream->kernel->score(&work, s->combine, s->scores + row->offset + (work.first - row->first));
-        s->gaussians += (double)(work.end - work.first) * trl__components(m, row->tied);
+        int64_t place = row->offset + (work.first - row->first);
+        trl__gmm_best best = kept ? (trl__gmm_best){kept->best.component + place, kept->best.score + place}
+                                  : (trl__gmm_best){NULL, NULL};
+        stream->kernel->score(&work, s->combine, s->scores + place, kept ? &best : NULL);
+        s->gaussians += (double)(work.end - work.first) * trl__components(work.m, row->tied);
     }
 }
 
@@ -255,9 +283,11 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         int code = placed ? check_rows(s, placed, m, err) : TRL_EINVAL;
         if (code < 0)
             return code;
+        const trl__kept *kept = stream->keeps ? keep_best(&stream->kept[i], s) : NULL;
         s->gaussians = 0;
         for (int32_t from = placed->begin; from < placed->end; from += PIECE)
-            score_rows(stream, m, placed, s, from, placed->end - from < PIECE ? placed->end : from + PIECE, scratch);
+            score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, kept, s, from,
+                       placed->end - from < PIECE ? placed->end : from + PIECE);
     }
     return 0;
 }
@@ -353,9 +383,11 @@ static int accumulate(trl__stream *base, const trl__parameters *parameters, trl_
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
     int code = 0;
+    stream->keeps = 1;
     for (size_t i = 0; code == 0 && i < count; i++) {
         const trl__placed *placed = placed_for(stream, &searches[i], i, err);
-        code = placed ? steps_of(base)->accumulate(stream, m, placed, &searches[i], local, err) : TRL_EINVAL;
+        code = placed ? steps_of(base)->accumulate(stream, m, placed, &stream->kept[i], &searches[i], local, err)
+                      : TRL_EINVAL;
     }
     return code;
 }

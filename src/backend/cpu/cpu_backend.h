@@ -1,5 +1,5 @@
-/* The processor as a device. A device is a set of kernels for an instruction set; a stream is a thread's memory. Calls are done when
- * they return, so there is nothing to wait for. */
+/* The processor as a device. A device is a set of kernels for an instruction set; a stream is a thread's memory. Calls
+ * are done when they return, so there is nothing to wait for. */
 #ifndef TRL_BACKEND_CPU_CPU_BACKEND_H
 #define TRL_BACKEND_CPU_CPU_BACKEND_H
 
@@ -12,11 +12,19 @@ typedef struct trl__cpu_parameters {
     trl__mixtures mixtures;
 } trl__cpu_parameters;
 
+/* What step 1 found besides the scores: the best components of its rows, for step 3. */
+typedef struct trl__kept {
+    trl__scratch memory;
+    int32_t rows; /* 0: nothing was kept */
+    trl__row *row;
+    trl__gmm_best best; /* places as in scores[] */
+} trl__kept;
+
 /* The steps behind the scores, for one search. accumulate and accumulate_soft find its frames in `placed`. */
 typedef struct trl__cpu_steps {
     int (*viterbi)(trl__cpu_stream *stream, trl__search *s, trl_error *err);
-    int (*accumulate)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                      trl__local_stats *local, trl_error *err);
+    int (*accumulate)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+                      trl__search *s, trl__local_stats *local, trl_error *err);
     int (*forward_backward)(trl__cpu_stream *stream, trl__search *s, trl_error *err);
     int (*accumulate_soft)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
                            trl__local_stats *local, trl_error *err);
@@ -34,6 +42,9 @@ struct trl__cpu_stream {
     const trl__gmm_kernel *kernel;
     trl__placed *placed; /* by search of the last call of `frames` */
     size_t placed_count, placed_capacity;
+    trl__kept *kept; /* the same */
+    size_t kept_capacity;
+    int keeps;               /* somebody accumulates here: best components are worth keeping */
     trl__scratch components; /* of the kernel */
     trl__scratch work;       /* of the step that runs */
 };
@@ -42,8 +53,8 @@ extern const trl__cpu_steps trl__cpu_steps_ref; /* in cpu_ref.c; the others are 
 
 int trl__cpu_viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err);
 int trl__cpu_forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error *err);
-int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                        trl__local_stats *local, trl_error *err);
+int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
+                        const trl__kept *kept, trl__search *s, trl__local_stats *local, trl_error *err);
 int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
                              trl__local_stats *local, trl_error *err);
 
@@ -84,8 +95,8 @@ static inline uint32_t trl__get_back(const uint8_t *back, int64_t bit, int bits)
     return back[bit >> 3] >> (bit & 7) & ((1u << bits) - 1);
 }
 
-/* Transitions of the path, weights of its arcs, totals: what step 3 gathers besides the Gaussians. `best` is the sum of the scores
- * of the best components. */
+/* Transitions of the path, weights of its arcs, totals: what step 3 gathers besides the Gaussians. `best` is the sum
+ * of the scores of the best components. */
 void trl__add_path(trl__search *s, double best, trl__local_stats *local);
 /* The same for Baum-Welch. */
 void trl__add_arc_counts(const trl__search *s, trl__local_stats *local);

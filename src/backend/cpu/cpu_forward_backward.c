@@ -1,9 +1,9 @@
 /* Forward and backward probabilities within the bands: posteriors of nodes, expected counts of arcs.
  *
- * Probabilities of utterances are far below the smallest double, and those of two nodes at one frame can differ by more than its range. So
- * every number carries an exponent of its own: value * 2^(512 * exponent), with the value kept within 2^±256. Sums and products of
- * such numbers need one comparison more than those of doubles, and no logarithm or exponential: one exponential per
- * (node, frame), of its score, is all. Nothing can underflow.
+ * Probabilities of utterances are far below the smallest double, and those of two nodes at one frame can differ by
+ * more than its range. So every number carries an exponent of its own: value * 2^(512 * exponent), with the value kept
+ * within 2^±256. Sums and products of such numbers need one comparison more than those of doubles, and no logarithm or
+ * exponential: one exponential per (node, frame), of its score, is all. Nothing can underflow.
  *
  * Cost: about 10 ns per arc and frame in the band, both ways together; 32 bytes per (node, frame).
  */

@@ -76,7 +76,8 @@ static void forward(const trl__search *s, double *alpha)
         }
 }
 
-/* beta(t, n): all ways from node n at frame t to the end. Every arc hands what lies behind it to the node it comes from, and is counted. */
+/* beta(t, n): all ways from node n at frame t to the end. Every arc hands what lies behind it to the node it comes
+ * from, and is counted. */
 static void backward(const trl__search *s, const double *alpha, double *beta)
 {
     size_t nodes = (size_t)s->nodes;
@@ -142,15 +143,16 @@ static int add_frame(trl__local_stats *local, int32_t gaussian, const float *fra
     return 0;
 }
 
-static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                      trl__local_stats *local, trl_error *err)
+static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+                      trl__search *s, trl__local_stats *local, trl_error *err)
 {
+    (void)kept;
     double total = 0;
     for (int32_t t = s->begin; t < s->end; t++) {
         int32_t tied = s->node_tied[s->path[t]], component;
         float score;
         trl__gmm_work work = {.m = m, .placed = placed, .tied = tied, .first = t, .end = t + 1};
-        stream->kernel->best(&work, &component, &score);
+        stream->kernel->best(&work, &(trl__gmm_best){&component, &score});
         int code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
         if (code < 0)
             return code;

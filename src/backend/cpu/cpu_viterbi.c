@@ -1,8 +1,8 @@
 /* Step 2a ([000] 3.2): the best path to each node, frame after frame.
  *
- * Two buffers of scores change places; the nodes whose band covers the frame are in a list. Nearly all nodes have at most two
- * incoming arcs, which are kept in the node's own record; where there are more, the others are looked up. Two scores stand
- * for places outside: one that is never reached, and the start, which only frame 0 can come from.
+ * Two buffers of scores change places; the nodes whose band covers the frame are in a list. Nearly all nodes have at
+ * most two incoming arcs, which are kept in the node's own record; where there are more, the others are looked up. Two
+ * scores stand for places outside: one that is never reached, and the start, which only frame 0 can come from.
  *
  * Cost: a few nanoseconds per (node, frame) in a band.
  */

@@ -9,10 +9,12 @@
 #define fused(a, b, c) ((lanes)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define fused_wide(a, b, c) ((wide_lanes)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define larger(a, b) ((lanes)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define choose(mask, a, b) ((lane_ints)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
 
 /* Four components times 24 frames need all 16 registers, which gcc 12 does not manage: it loads frames twice or spills
  * sums, and loses an eighth of the speed. So this one loop is written out: h into the sums, six rows per turn, the
- * rows that are left, scores out. A component's sums are in registers a, b and d, frames in 12 to 14, a parameter in 15. */
+ * rows that are left, scores out. A component's sums are in registers a, b and d, frames in 12 to 14, a parameter in
+ * 15. */
 /* clang-format off */
 #define BEGIN(c, a, b, d)                              \
     "vbroadcastss " #c "*4(%[p]), %%ymm" #a "\n\t"     \
@@ -33,7 +35,8 @@
     "vmovups %%ymm" #b ", " #c "*%c[tile]+32(%[scores])\n\t" \
     "vmovups %%ymm" #d ", " #c "*%c[tile]+64(%[scores])\n\t"
 
-static inline void whole_tile(const float *p, const float *next, const float *o, int64_t rows, float *scores)
+static inline void whole_tile(const float *p, const float *next, const float *o, int64_t rows,
+                              float *scores) /* NOLINT(readability-non-const-parameter): the assembly writes there */
 {
     __asm__ volatile(
         BEGIN(0, 0, 1, 2) BEGIN(1, 3, 4, 5) BEGIN(2, 6, 7, 8) BEGIN(3, 9, 10, 11)

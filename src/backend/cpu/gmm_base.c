@@ -5,6 +5,7 @@
 #define fused(a, b, c) ((a) * (b) + (c))
 #define fused_wide(a, b, c) ((a) * (b) + (c))
 #define larger(a, b) select_larger(a, b)
+#define choose(mask, a, b) (((mask) & (a)) | (~(mask) & (b)))
 typedef float base_lanes __attribute__((vector_size(16)));
 typedef int base_ints __attribute__((vector_size(16)));
 static inline __attribute__((always_inline)) base_lanes select_larger(base_lanes a, base_lanes b)

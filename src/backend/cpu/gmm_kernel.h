@@ -4,13 +4,13 @@
  *
  *     ln w - sum_k (ln(2 pi var_k) + (o_k - mean_k)² / var_k) / 2 = h + sum_k (u_k o_k + v_k o_k²)
  *
- * with u = mean / var and v = -1 / (2 var). Frames and means are centred first (by the mean of all means), because u o and v o²
- * nearly cancel where the mean is large. Mixtures whose variances are so small that this form would still lose more than
- * TRL__MOST_ERROR are scored by differences (o - mean)², with the frames as they are.
+ * with u = mean / var and v = -1 / (2 var). Frames and means are centred first (by the mean of all means), because u o
+ * and v o² nearly cancel where the mean is large. Mixtures whose variances are so small that this form would still
+ * lose more than TRL__MOST_ERROR are scored by differences (o - mean)², with the frames as they are.
  *
- * Parameters are in units of 1 / log2(e) where the kernel says so: it then works with powers of two.
+ * Parameters are multiplied by log2(e) unless the kernel says otherwise: it works with powers of two.
  *
- * A kernel's functions cannot fail: numbers that could overflow are refused where they come in (trl__mixtures_pack, place).
+ * A kernel cannot fail: numbers that could overflow are refused where they come in (trl__mixtures_pack, trl__place).
  */
 #ifndef TRL_BACKEND_CPU_GMM_KERNEL_H
 #define TRL_BACKEND_CPU_GMM_KERNEL_H
@@ -22,17 +22,18 @@
 #define TRL__MOST_VALUE 1e9       /* of |o|, |mean| */
 #define TRL__LEAST_VARIANCE 1e-15 /* v o² stays below 1e33, and a sum over any number of dimensions in range */
 #define TRL__NEVER (-1e30f)       /* stands for the logarithm of 0 */
+#define TRL__ABSENT (-3e38f)      /* h of what fills up a group: below every score that there can be */
 #define TRL__TILE 48              /* frames: the widest tile of any kernel */
 #define TRL__GROUP 4              /* components: most that lie side by side */
 
-/* The mixtures of a model, packed. Tied state s begins at packed + at[s]. Its components come in groups of `group`, the last
- * filled up with components of weight 0. A group is group floats h, then for each k group u and group v (or, by
- * differences, means and v). */
+/* The mixtures of a model, packed. Tied state s begins at packed + at[s]. Its components come in groups of `group`,
+ * the last filled up with components of weight 0. A group is group floats h, then for each k group u and group v (or,
+ * by differences, means and v). */
 typedef struct trl__mixtures {
     int32_t dim, tied_states;
     int32_t most_components;
     int32_t group;
-    double scale;            /* log2(e), or 1 */
+    double scale;            /* of scores: log2(e), or 1 */
     int32_t *first_gaussian; /* tied_states + 1 */
     float *centre;           /* dim */
     float *packed;
@@ -60,21 +61,27 @@ typedef struct trl__gmm_work {
     int32_t next;       /* the tied state whose turn comes after: its parameters can be fetched meanwhile */
 } trl__gmm_work;
 
+/* Where the best component of each frame goes. */
+typedef struct trl__gmm_best {
+    int32_t *component;
+    float *score;
+} trl__gmm_best;
+
 typedef struct trl__gmm_kernel {
     const char *name;
     int32_t group; /* of the packed parameters; 0: exact ones */
     int natural;   /* parameters in natural logarithms */
     int in_lanes;  /* frames are placed in blocks, one row per dimension; 0: (o, o²) frame by frame */
 
-    /* Scores, natural logarithm. */
-    void (*score)(const trl__gmm_work *w, trl__combine combine, float *out);
-    /* The best component of each frame (the first of equals), and its score. May write up to TRL__ROW_PAD behind the last. */
-    void (*best)(const trl__gmm_work *w, int32_t *component, float *out);
-    /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c * TRL__TILE + t - first.
-     * At most TRL__TILE frames; gamma has as many, whatever the stretch. */
+    /* Scores, natural logarithm; with `best` also the best component (the first of equals) and its score. */
+    void (*score)(const trl__gmm_work *w, trl__combine combine, float *out, const trl__gmm_best *best);
+    /* Only the best component, for stretches that are short. May write up to TRL__ROW_PAD behind the last frame. */
+    void (*best)(const trl__gmm_work *w, const trl__gmm_best *best);
+    /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c *
+     * TRL__TILE + t - first. At most TRL__TILE frames; gamma has as many, whatever the stretch. */
     void (*shares)(const trl__gmm_work *w, const float *gamma);
-    /* Weighted sums of frames for TRL__GROUP components: sums[c * columns + j] is the sum over t of share[t * TRL__GROUP + c] * x[t *
-     * columns + j]. columns is a multiple of column_step. */
+    /* Weighted sums of frames for TRL__GROUP components: sums[c * columns + j] is the sum over t of share[t *
+     * TRL__GROUP + c] * x[t * columns + j]. columns is a multiple of column_step. */
     void (*gather)(const double *share, const double *x, size_t columns, int32_t frames, double *sums);
     size_t column_step;
 } trl__gmm_kernel;
@@ -83,7 +90,7 @@ void trl__gather_plainly(const double *share, const double *x, size_t columns, i
 extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__gmm_avx2, trl__gmm_avx512,
     trl__gmm_neon;
 
-/* Packs for a kernel; at least TRL__GROUP components, whatever the model has. TRL_ENUMBER: a mean is too large or a variance too small. */
+/* Packs for a kernel. TRL_ENUMBER: a mean is too large or a variance too small; TRL_EINVAL: a mixture of nothing. */
 int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_error *err);
 void trl__mixtures_free(trl__mixtures *m);
 
@@ -98,10 +105,10 @@ static inline int32_t trl__components(const trl__mixtures *m, int32_t tied)
     return m->first_gaussian[tied + 1] - m->first_gaussian[tied];
 }
 
-/* Frames in lanes: blocks of TRL__BLOCK frames, in each one row per dimension: centred value and its square by turns, then the
- * values as they are when any mixture is scored by differences. A block repeats the first frames of the next, so that a tile may begin at any
- * frame. Rows lie an odd number of cache lines apart, so that the rows of a tile spread over all sets of a cache; a block is
- * small enough for a tile to touch few pages. */
+/* Frames in lanes: blocks of TRL__BLOCK frames, in each one row per dimension: centred value and its square by turns,
+ * then the values as they are when any mixture is scored by differences. A block repeats the first frames of the next,
+ * so that a tile may begin at any frame. Rows lie an odd number of cache lines apart, so that the rows of a tile
+ * spread over all sets of a cache; a block is small enough for a tile to touch few pages. */
 #define TRL__BLOCK 256
 #define TRL__STRIDE (TRL__BLOCK + TRL__TILE) /* floats: 19 lines */
 

@@ -1,15 +1,21 @@
 /* Scores of Gaussian mixtures, one frame per SIMD lane.
  *
- * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME, fused(a, b, c) = a * b + c,
- * and larger(a, b), and may define WHOLE_TILE, which stands for score_groups of three registers by dot products. Types and the other operations are GCC's vector extension, which clang has too.
+ * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME and
  *
- * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3 registers of
- * frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12 fused multiply-adds, enough to hide
- * their latency. No step mixes lanes, so the sum over components needs no horizontal operation, and a frame's score depends neither on its
- * neighbours nor on its lane.
+ *     fused(a, b, c)        a * b + c for lanes of floats; fused_wide for doubles
+ *     larger(a, b)          the larger one
+ *     choose(mask, a, b)    a where the mask is set, else b, for lanes of integers
+ *     WHOLE_TILE            if it likes: score_groups of three registers by dot products, in its own way
  *
- * Cost per frame and component: 2 * dim multiply-adds, and about 12 operations for the sum of powers of two: (1 + 6 / dim) times the
- * least possible.
+ * Types and the other operations are GCC's vector extension, which clang has too.
+ *
+ * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3
+ * registers of frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12
+ * fused multiply-adds, enough to hide their latency. No step mixes lanes, so the sum over components needs no
+ * horizontal operation, and a frame's score depends neither on its neighbours nor on its lane.
+ *
+ * Cost per frame and component: 2 * dim multiply-adds, and about 12 operations for the sum of powers of two: 1 + 6 /
+ * dim times the least possible.
  */
 #include "backend/cpu/gmm_kernel.h"
 
@@ -17,6 +23,7 @@
 
 #define INLINE static inline __attribute__((always_inline)) /* constants must reach the loops that they unroll */
 #define VECTORS 3
+#define LN_2 0.6931471806f
 #define UNROLLED 6 /* steps: a short trip count is predicted to the end, a long one is not */
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
@@ -41,8 +48,8 @@ INLINE lanes splat(float x)
     return x - (lanes){0}; /* x - 0 is x, also for -0 */
 }
 
-/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: the sum with 1.5 * 2^23
- * has n in its last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
+/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: added to 1.5 *
+ * 2^23 it leaves n in the last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
 INLINE lanes power_of_two(lanes x)
 {
     x = larger(x, splat(-126));
@@ -55,8 +62,8 @@ INLINE lanes power_of_two(lanes x)
     return (lanes)((lane_ints)p + ((lane_ints)shifted << 23));
 }
 
-/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s + s³/3 +
- * s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
+/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s +
+ * s³/3 + s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
 INLINE lanes logarithm(lanes x)
 {
     lane_ints bits = (lane_ints)x;
@@ -192,23 +199,60 @@ INLINE void score_components(const tile *w, const int vectors, lanes *largest)
             largest[v] = larger(largest[v], load(w->scores + (size_t)c * TRL__TILE + v * LANES));
 }
 
-INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, float *out)
+/* What a tile comes to, frame by frame. */
+typedef struct tile_result {
+    float score[VECTORS * LANES], best[VECTORS * LANES];
+    int32_t component[VECTORS * LANES];
+} tile_result;
+
+/* The sum over components, from the last to the first, and on the way which one is the largest: the first of equals. */
+INLINE void add_components(const tile *w, const int vectors, const int with_best, const lanes *largest,
+                           tile_result *out)
 {
-    const float ln_2 = 0.6931471806f;
-    lanes largest[VECTORS], sum[VECTORS];
-    score_components(w, vectors, largest);
-    if (combine == TRL__MAX) {
-        for (int v = 0; v < vectors; v++)
-            store(out + v * LANES, largest[v] * ln_2);
-        return;
-    }
-    for (int v = 0; v < vectors; v++)
+    lanes sum[VECTORS];
+    lane_ints which[VECTORS];
+    for (int v = 0; v < vectors; v++) {
         sum[v] = splat(0);
-    for (int32_t c = 0; c < w->groups * TRL__GROUP; c++)
-        for (int v = 0; v < vectors; v++)
-            sum[v] += power_of_two(load(w->scores + (size_t)c * TRL__TILE + v * LANES) - largest[v]);
-    for (int v = 0; v < vectors; v++)
-        store(out + v * LANES, (largest[v] + logarithm(sum[v])) * ln_2);
+        which[v] = (lane_ints){0};
+    }
+    for (int32_t c = w->groups * TRL__GROUP - 1; c >= 0; c--)
+        for (int v = 0; v < vectors; v++) {
+            lanes below = load(w->scores + (size_t)c * TRL__TILE + v * LANES) - largest[v];
+            if (with_best)
+                which[v] = choose((lane_ints)(below == splat(0)), c - (lane_ints){0}, which[v]);
+            sum[v] += power_of_two(below);
+        }
+    for (int v = 0; v < vectors; v++) {
+        store(out->score + v * LANES, (largest[v] + logarithm(sum[v])) * LN_2);
+        memcpy(out->component + v * LANES, &which[v], sizeof which[v]);
+    }
+}
+
+INLINE void find_largest(const tile *w, const int vectors, const lanes *largest, int32_t *component)
+{
+    for (int v = 0; v < vectors; v++) {
+        lane_ints which = {0};
+        for (int32_t c = w->groups * TRL__GROUP - 1; c >= 0; c--)
+            which = choose((lane_ints)(load(w->scores + (size_t)c * TRL__TILE + v * LANES) == largest[v]),
+                           c - (lane_ints){0}, which);
+        memcpy(component + v * LANES, &which, sizeof which);
+    }
+}
+
+INLINE void score_tile(const tile *w, const int vectors, trl__combine combine, int with_best, tile_result *out)
+{
+    lanes largest[VECTORS];
+    score_components(w, vectors, largest);
+    for (int v = 0; v < vectors; v++) {
+        store(out->best + v * LANES, largest[v] * LN_2);
+        store(out->score + v * LANES, largest[v] * LN_2);
+    }
+    if (combine == TRL__LOG_ADD && with_best)
+        add_components(w, vectors, 1, largest, out);
+    else if (combine == TRL__LOG_ADD)
+        add_components(w, vectors, 0, largest, out);
+    else if (with_best)
+        find_largest(w, vectors, largest, out->component);
 }
 
 static tile tile_of(const trl__gmm_work *work)
@@ -225,9 +269,9 @@ static tile tile_of(const trl__gmm_work *work)
 
 /* Tiles begin at frames whose place is a multiple of LANES where that costs no register more, or one among many: loads
  * that cross a cache line make a tile about 1/14 slower. */
-static void score(const trl__gmm_work *work, trl__combine combine, float *out)
+static void score(const trl__gmm_work *work, trl__combine combine, float *out, const trl__gmm_best *best)
 {
-    float result[VECTORS * LANES];
+    tile_result result;
     tile w = tile_of(work);
     int32_t first = work->first, end = work->end, before = (first - work->placed->begin) % LANES;
     int32_t vectors = (end - first + LANES - 1) / LANES;
@@ -237,39 +281,32 @@ static void score(const trl__gmm_work *work, trl__combine combine, float *out)
         vectors = (end - t + LANES - 1) / LANES;
         w.o = trl__placed_lanes(work->m, work->placed, t);
         if (vectors >= 3)
-            score_tile(&w, 3, combine, result);
+            score_tile(&w, 3, combine, best != NULL, &result);
         else if (vectors == 2)
-            score_tile(&w, 2, combine, result);
+            score_tile(&w, 2, combine, best != NULL, &result);
         else
-            score_tile(&w, 1, combine, result);
+            score_tile(&w, 1, combine, best != NULL, &result);
         behind = t + (vectors < VECTORS ? vectors : VECTORS) * LANES;
         int32_t from = t < first ? first : t, to = behind < end ? behind : end;
-        memcpy(out + (from - first), result + (from - t), (size_t)(to - from) * sizeof *out);
+        size_t size = (size_t)(to - from) * 4;
+        memcpy(out + (from - first), result.score + (from - t), size);
+        if (best) {
+            memcpy(best->score + (from - first), result.best + (from - t), size);
+            memcpy(best->component + (from - first), result.component + (from - t), size);
+        }
         w.next = w.p;
     }
 }
 
-INLINE void best_tile(const tile *w, const int vectors, int32_t *component, float *out)
-{
-    lanes largest[VECTORS];
-    score_components(w, vectors, largest);
-    for (int v = 0; v < vectors; v++) {
-        lane_ints which = {0};
-        for (int32_t c = w->groups * TRL__GROUP - 1; c >= 0; c--) { /* backwards: the first of equals stays */
-            lane_ints equal = load(w->scores + (size_t)c * TRL__TILE + v * LANES) == largest[v];
-            which = (equal & (c - (lane_ints){0})) | (~equal & which);
-        }
-        memcpy(component + v * LANES, &which, sizeof which);
-        store(out + v * LANES, largest[v] * 0.6931471806f);
-    }
-}
-
-static void best(const trl__gmm_work *work, int32_t *component, float *out)
+static void find_best(const trl__gmm_work *work, const trl__gmm_best *best)
 {
     tile w = tile_of(work);
-    for (int32_t t = work->first; t < work->end; t += LANES, component += LANES, out += LANES) {
-        w.o = trl__placed_lanes(work->m, work->placed, t);
-        best_tile(&w, 1, component, out);
+    for (int32_t i = 0; i < work->end - work->first; i += LANES) {
+        lanes largest[VECTORS];
+        w.o = trl__placed_lanes(work->m, work->placed, work->first + i);
+        score_components(&w, 1, largest);
+        find_largest(&w, 1, largest, best->component + i);
+        store(best->score + i, largest[0] * LN_2);
         w.next = w.p;
     }
 }
@@ -343,4 +380,4 @@ static void gather(const double *share, const double *x, size_t columns, int32_t
     }
 }
 
-const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, best, shares, gather, COLUMNS};
+const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, find_best, shares, gather, COLUMNS};

@@ -12,8 +12,8 @@
 
 /* ---- Mixtures ---- */
 
-/* Are all values between least and most (both positive or 0), disregarding signs when they may have some? NaN is not. Compared as
- * integers, which vectors can do at once. */
+/* Are all values between least and most (both positive or 0), disregarding signs when they may have some? NaN is not.
+ * Compared as integers, which vectors can do at once. */
 static int in_range(const float *values, size_t count, float least, float most, int with_signs)
 {
     int32_t low, high, mask = with_signs ? INT32_MAX : -1, bad = 0;
@@ -143,7 +143,7 @@ static double pack_mixture(const trl__mixtures *m, const trl_model *model, int32
             worst = fmax(worst, pack_component(m, model, m->first_gaussian[tied] + c, differences, group));
         else
             for (size_t j = 0; j < size / (size_t)m->group; j++)
-                group[j * (size_t)m->group] = j == 0 ? TRL__NEVER : 0;
+                group[j * (size_t)m->group] = j == 0 ? TRL__ABSENT : 0;
     }
     return worst;
 }
@@ -266,14 +266,15 @@ static void place_four(const float *centre, size_t dim, int with_plain, const fl
         place_value((four){f0[k], f1[k], f2[k], f3[k]}, centre[k], row, plain);
 }
 
-/* Frames `t` … of the utterance into a block: as many as fit. Behind the last, where a tile may still look, it is repeated. */
+/* Frames `t` … of the utterance into a block: as many as fit. Behind the last, where a tile may still look, it is
+ * repeated. */
 static void place_block(const trl__placed *placed, const trl__mixtures *m, int32_t t, float *block)
 {
     int32_t last = placed->end - 1 - t, count = last + 1 + TRL__TILE;
     for (int32_t i = 0; i < count && i < TRL__STRIDE; i += 4) {
         const float *frame[4];
         for (int32_t j = 0; j < 4; j++)
-            frame[j] = trl_matrix_row(placed->source, (size_t)(t + (i + j < last ? i + j : last)));
+            frame[j] = trl_matrix_row(placed->source, (size_t)t + (size_t)(i + j < last ? i + j : last));
         place_four(m->centre, (size_t)m->dim, m->any_differences, frame, block + i);
     }
 }

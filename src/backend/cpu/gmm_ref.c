@@ -34,23 +34,23 @@ static int32_t mixture_score(const trl__mixtures *m, const float *frame, int32_t
     return which - first;
 }
 
-static void score(const trl__gmm_work *w, trl__combine combine, float *out)
-{
-    for (int32_t t = w->first; t < w->end; t++) {
-        double best, total;
-        mixture_score(w->m, trl_matrix_row(w->placed->source, (size_t)t), w->tied, &best, &total);
-        out[t - w->first] = (float)(combine == TRL__MAX ? best : total);
-    }
-}
-
-static void best(const trl__gmm_work *w, int32_t *component, float *out)
+static void score(const trl__gmm_work *w, trl__combine combine, float *out, const trl__gmm_best *best)
 {
     for (int32_t t = w->first; t < w->end; t++) {
         double of_best, total;
-        component[t - w->first] =
-            mixture_score(w->m, trl_matrix_row(w->placed->source, (size_t)t), w->tied, &of_best, &total);
-        out[t - w->first] = (float)of_best;
+        int32_t which = mixture_score(w->m, trl_matrix_row(w->placed->source, (size_t)t), w->tied, &of_best, &total);
+        if (out)
+            out[t - w->first] = (float)(combine == TRL__MAX ? of_best : total);
+        if (best) {
+            best->component[t - w->first] = which;
+            best->score[t - w->first] = (float)of_best;
+        }
     }
+}
+
+static void find_best(const trl__gmm_work *w, const trl__gmm_best *best)
+{
+    score(w, TRL__MAX, NULL, best);
 }
 
 static void shares(const trl__gmm_work *w, const float *gamma)
@@ -66,4 +66,4 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, best, shares, trl__gather_plainly, 1};
+const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, find_best, shares, trl__gather_plainly, 1};

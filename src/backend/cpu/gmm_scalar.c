@@ -1,4 +1,5 @@
-/* The dot product in plain C, one Gaussian of one frame at a time: the sequential baseline of the benchmarks. It is compiled -O2. */
+/* The dot product in plain C, one Gaussian of one frame at a time: the sequential baseline of the benchmarks. It is
+ * compiled -O2. */
 #include "backend/cpu/gmm_kernel.h"
 
 #include <math.h>
@@ -42,23 +43,26 @@ static int32_t mixture_scores(const trl__gmm_work *w, int32_t t, float *scores)
     return which;
 }
 
-static void score(const trl__gmm_work *w, trl__combine combine, float *out)
+static void score(const trl__gmm_work *w, trl__combine combine, float *out, const trl__gmm_best *best)
 {
     int32_t count = trl__components(w->m, w->tied);
     for (int32_t t = w->first; t < w->end; t++) {
-        float top = w->scratch[mixture_scores(w, t, w->scratch)], sum = 0;
+        int32_t which = mixture_scores(w, t, w->scratch);
+        float top = w->scratch[which], sum = 0;
         for (int32_t c = 0; combine == TRL__LOG_ADD && c < count; c++)
             sum += expf(w->scratch[c] - top);
-        out[t - w->first] = combine == TRL__LOG_ADD ? top + logf(sum) : top;
+        if (out)
+            out[t - w->first] = combine == TRL__LOG_ADD ? top + logf(sum) : top;
+        if (best) {
+            best->component[t - w->first] = which;
+            best->score[t - w->first] = top;
+        }
     }
 }
 
-static void best(const trl__gmm_work *w, int32_t *component, float *out)
+static void find_best(const trl__gmm_work *w, const trl__gmm_best *best)
 {
-    for (int32_t t = w->first; t < w->end; t++) {
-        component[t - w->first] = mixture_scores(w, t, w->scratch);
-        out[t - w->first] = w->scratch[component[t - w->first]];
-    }
+    score(w, TRL__MAX, NULL, best);
 }
 
 static void shares(const trl__gmm_work *w, const float *gamma)
@@ -77,4 +81,4 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, best, shares, trl__gather_plainly, 1};
+const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, find_best, shares, trl__gather_plainly, 1};

@@ -1,7 +1,7 @@
 /* The nodes whose band covers the present frame, while the frames pass by.
  *
- * Steps count from 0 in the direction of the search: forwards frame begin + step, backwards end - 1 - step. A node stays in the
- * list for two steps behind its last one, in which the search clears what it left in its two buffers.
+ * Steps count from 0 in the direction of the search: forwards frame begin + step, backwards end - 1 - step. A node
+ * stays in the list for two steps behind its last one, in which the search clears what it left in its two buffers.
  */
 #ifndef TRL_BACKEND_CPU_NODE_WINDOW_H
 #define TRL_BACKEND_CPU_NODE_WINDOW_H
