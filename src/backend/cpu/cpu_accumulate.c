@@ -226,10 +226,10 @@ static int32_t find_components(const soft *w, int32_t tied, int32_t frames)
     int32_t found = 0;
     for (int32_t c = 0; c < trl__components(w->m, tied); c++) {
         const float *share = w->share + (size_t)c * TRL__TILE;
-        float most = 0;
-        for (int32_t i = 0; i < frames; i++)
-            most = share[i] > most ? share[i] : most;
-        if (most >= LEAST_SHARE)
+        int32_t i = 0;
+        while (i < frames && share[i] < LEAST_SHARE)
+            i++;
+        if (i < frames)
             w->gaussian[found++] = c;
     }
     return found;
