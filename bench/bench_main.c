@@ -122,6 +122,7 @@ int main(int argc, char **argv)
 {
     bench_options options = {0};
     const char *json = NULL, *name = NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* figures appear as they are measured, in a pipe too */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             options.quick = 1;

@@ -32,7 +32,7 @@ static train_sizes choose_sizes(const bench_options *o)
     if (o->quick)
         return (train_sizes){.hours = 0.2,
                              .tied_states = 8000,
-                             .copies = 16,
+                             .copies = 12,
                              .runs = 1,
                              .scalar_runs = 1,
                              .figure_per_step = 2,

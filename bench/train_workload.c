@@ -128,7 +128,7 @@ static void make_mixture(mixtures *m, int state, const float *phones, int units_
         m->log_weight[g] = 0.5f * normal(d);
         for (int k = 0; k < WORKLOAD_DIM; k++) {
             m->mean[g * WORKLOAD_DIM + (size_t)k] = centre[k] + 0.5f * normal(d);
-            m->variance[g * WORKLOAD_DIM + (size_t)k] = expf(0.3f * normal(d));
+            m->variance[g * WORKLOAD_DIM + (size_t)k] = 0.6f + (float)uniform(d);
         }
     }
     normalise(m->log_weight + (size_t)state * WORKLOAD_COMPONENTS, WORKLOAD_COMPONENTS);
