@@ -104,7 +104,10 @@ static trl_lexicon *by_position(const an4 *a)
             fputs(trl_lexicon_word(a->lexicon, w), file);
             for (size_t i = 0; i < p.length; i++)
                 fprintf(file, " %s_%s", trl_lexicon_phone(a->lexicon, (size_t)p.phones[i]),
-                        places[p.length == 1 ? 3 : i == 0 ? 0 : i + 1 == p.length ? 2 : 1]);
+                        places[p.length == 1       ? 3
+                               : i == 0            ? 0
+                               : i + 1 == p.length ? 2
+                                                   : 1]);
             fputc('\n', file);
         }
     if (file)
