@@ -73,6 +73,22 @@ expect 1 "$TRELLIS" train broken "$lexicon" -o broken.trm --components 1 --itera
 contains "$err" "$first" "the utterance is named"
 contains "$err" "shorter" "the reason is given"
 
+# So is one whose word has more pronunciations than a graph can hold.
+cp -r data many
+sed -i "s|^$first .*|$first MANY|" many/text
+awk '{ print; for (i = 2; i <= NF && n < 4; i++) if (!seen[$i]++) phone[n++] = $i }
+     END {
+         for (k = 0; k < 66000; k++) {
+             line = "MANY"
+             for (rest = k; rest >= 0; rest = rest > 0 ? int(rest / 4) : -1)
+                 line = line " " phone[rest % 4]
+             print line
+         }
+     }' "$lexicon" >many.txt
+expect 1 "$TRELLIS" train many many.txt -o many.trm --components 1 --iterations 1
+contains "$err" "$first" "the utterance is named"
+contains "$err" "too many paths" "the reason is given"
+
 # Wrong arguments.
 expect 2 "$TRELLIS" train data
 expect 2 "$TRELLIS" train data "$lexicon"
