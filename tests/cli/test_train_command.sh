@@ -89,6 +89,22 @@ expect 1 "$TRELLIS" train many many.txt -o many.trm --components 1 --iterations 
 contains "$err" "$first" "the utterance is named"
 contains "$err" "too many paths" "the reason is given"
 
+# From features: the same model as from the sound. What has no frames, or no transcript, is left out by name.
+train -o kept.trm --keep --quiet
+expect 0 train -o packed.trm --features kept.trm.work/features.trf
+cmp one.trm packed.trm || wrong "features give another model than the sound that they were made from"
+"$TRELLIS" features copy kept.trm.work/features.trf ark,t:text.ark --quiet
+sed "1,/]/c$first  [ ]" text.ark >gap.ark
+"$TRELLIS" features copy ark,t:gap.ark gap.trf --quiet
+expect 1 train -o gap.trm --features gap.trf
+contains "$err" "$first: left out" "the utterance without frames is named"
+cp -r data mute
+sed -i "/^$first /d" mute/text
+expect 1 "$TRELLIS" train mute "$lexicon" -o mute.trm --components 1 --iterations 1 --skip-bad \
+    --features kept.trm.work/features.trf
+contains "$err" "$first" "the utterance without a transcript is named"
+grep -q "\"utterances\":$(grep -c . mute/text)," mute.trm.journal || wrong "an utterance without a transcript was trained with"
+
 # Wrong arguments.
 expect 2 "$TRELLIS" train data
 expect 2 "$TRELLIS" train data "$lexicon"
