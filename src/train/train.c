@@ -369,6 +369,8 @@ static int prepare(training *t, const trl_corpus *corpus, const trl_frontend *fr
         code = trl__checkpoint_create(o->folder, &t->checkpoint, err);
     if (code < 0)
         return code;
+    if (!o->resume)
+        trl__checkpoint_forget(t->checkpoint);
     char *features = trl__checkpoint_features(t->checkpoint);
     code = features ? trl__training_data_create(corpus, t->lexicon, frontend, o, features, o->resume, t->pool,
                                                 t->skipped, &t->data, err)

@@ -118,6 +118,26 @@ static void test_checkpoint_counts_from_its_commit(void **state)
     assert_int_equal(access(temp_path("work"), F_OK), -1);
 }
 
+/* A new training in the folder of an old one: nothing of the old one can be resumed, nothing stays behind. */
+static void test_old_checkpoint_is_forgotten(void **state)
+{
+    (void)state;
+    trl__checkpoint *c;
+    assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
+    assert_int_equal(trl__checkpoint_commit(c, 8, &err), 0);
+    for (int i = 7; i <= 9; i++) { /* killed before 7 was removed and 9 complete */
+        touch(trl__checkpoint_model(c, i));
+        touch(trl__checkpoint_alignments(c, i));
+    }
+    touch(trl__checkpoint_features(c));
+    trl__checkpoint_forget(c);
+    assert_int_equal(c->iteration, 0);
+    assert_int_equal(trl__checkpoint_resume(c, &err), TRL_ENOENT);
+    assert_int_equal(unlink(temp_path("work/features.trf")), 0);
+    assert_int_equal(rmdir(temp_path("work")), 0); /* nothing else is in it */
+    trl__checkpoint_destroy(c);
+}
+
 static void test_broken_checkpoint_is_refused(void **state)
 {
     (void)state;
@@ -157,6 +177,7 @@ int main(void)
                                        TEST(test_index_beyond_the_runs_is_refused),
                                        TEST(test_aborted_writer_leaves_nothing),
                                        TEST(test_checkpoint_counts_from_its_commit),
+                                       TEST(test_old_checkpoint_is_forgotten),
                                        TEST(test_broken_checkpoint_is_refused),
                                        TEST(test_temporary_folder_goes_away)};
     return RUN(tests);
