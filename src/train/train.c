@@ -80,6 +80,10 @@ static void print_options(const trl_train_options *o, char *text, size_t size)
 static uint64_t lexicon_hash(const trl_lexicon *lexicon)
 {
     uint64_t hash = 0;
+    for (size_t p = 0; p < trl_lexicon_phones(lexicon); p++) {
+        const char *phone = trl_lexicon_phone(lexicon, p);
+        hash = hash * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(phone, strlen(phone));
+    }
     for (size_t w = 0; w < trl_lexicon_words(lexicon); w++) {
         const char *word = trl_lexicon_word(lexicon, w);
         hash = hash * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(word, strlen(word));

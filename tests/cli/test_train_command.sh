@@ -48,6 +48,10 @@ cmp one.trm killed.trm || wrong "after $rounds interruptions the model is anothe
 train -o left.trm --keep --quiet
 expect 3 "$TRELLIS" train data "$lexicon" -o left.trm --components 8 --iterations 2 --resume
 contains "$err" "other" "another training's checkpoint"
+sed 's/ AH/ AX/g' "$lexicon" >renamed.txt
+cmp -s "$lexicon" renamed.txt && wrong "the lexicon has no AH to rename"
+expect 3 "$TRELLIS" train data renamed.txt -o left.trm --components 4 --iterations 2 --resume
+contains "$err" "another corpus, lexicon or options" "a lexicon with other names of phones"
 expect 3 train -o none.trm --resume
 contains "$err" "none.trm.work" "no checkpoint to resume from"
 [ -e none.trm ] && wrong "a model without a training"
