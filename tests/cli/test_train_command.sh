@@ -117,6 +117,10 @@ contains "$err" "auto" "what a margin may be"
 expect 2 train -o x.trm --em newton
 contains "$err" "baum-welch" "what a method may be"
 expect 2 train -o x.trm --iterations 0
+expect 2 train -o x.trm --total 1e300
+contains "$err" "1e+300" "the number is named"
+expect 2 train -o x.trm --features kept.trm.work/features.trf --set deltas=0
+contains "$err" "--set" "what features do not listen to"
 expect 3 "$TRELLIS" train data no-such-lexicon.txt -o x.trm
 contains "$err" "no-such-lexicon.txt" "the file is named"
 expect 3 train -o no/such/folder/x.trm
