@@ -167,10 +167,11 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
     if (code < 0)
         return code;
     if (r.fingerprint != c->fingerprint)
-        return trl__fail(err, TRL_EINVAL,
-                         "%s: this checkpoint was made with another corpus, lexicon or options; give the same ones, or "
-                         "start again without --resume",
-                         c->folder);
+        return trl__fail(
+            err, TRL_EINVAL,
+            "%s: this checkpoint was made with another corpus, lexicon, version or options; give the same ones, "
+            "or start again without --resume",
+            c->folder);
     c->iteration = r.iteration;
     c->settled = r.settled;
     remove_iteration(c, c->iteration - 1);

@@ -51,7 +51,7 @@ contains "$err" "other" "another training's checkpoint"
 sed 's/ AH/ AX/g' "$lexicon" >renamed.txt
 cmp -s "$lexicon" renamed.txt && wrong "the lexicon has no AH to rename"
 expect 3 "$TRELLIS" train data renamed.txt -o left.trm --components 4 --iterations 2 --resume
-contains "$err" "another corpus, lexicon or options" "a lexicon with other names of phones"
+contains "$err" "another corpus, lexicon, version or options" "a lexicon with other names of phones"
 expect 3 train -o none.trm --resume
 contains "$err" "none.trm.work" "no checkpoint to resume from"
 [ -e none.trm ] && wrong "a model without a training"
