@@ -50,6 +50,16 @@ static int parse_margin(const char *given, int *margin)
     return 0;
 }
 
+/* Options of the front end say nothing to features that are made already. */
+static int check_features(const struct values *v)
+{
+    const frontend_input *f = &v->frontend;
+    if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->channel))
+        return cli_usage_error(&cmd_train, "--features have their front end: --preset, --config, --set, --transform "
+                                           "and --channel are for the sound");
+    return 0;
+}
+
 static int set_options(job *j)
 {
     static const char *const methods[] = {"viterbi", "baum-welch", NULL},
@@ -58,7 +68,12 @@ static int set_options(job *j)
     const struct values *v = j->values;
     trl_train_options *o = &j->options;
     trl_error err;
-    int code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
+    int code = check_features(v);
+    if (code == 0 && !(v->total >= 0 && v->total <= INT32_MAX))
+        code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
+    if (code)
+        return code;
+    code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
     if (code == 0)
         code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)

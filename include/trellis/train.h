@@ -46,8 +46,8 @@ typedef struct trl_train_options {
     double occupancy_power;  /* default 0.25 */
     int iterations;          /* per round; default 4 */
     int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
-    double audit;            /* share of utterances searched in full in each iteration; default 0.01 */
-    double beam;             /* of first alignments; default 400 */
+    double audit;       /* share of utterances searched in full in each iteration, at least 50 of them; default 0.005 */
+    double beam;        /* of first alignments; default 400 */
     int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
     double variance_floor, least_count;
     uint64_t seed;

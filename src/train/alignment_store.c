@@ -83,12 +83,12 @@ static int load(trl__alignment_store *s, trl_error *err)
     s->runs = runs;
     s->index = index;
     s->count = (size_t)(index_size / sizeof *s->index);
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->index[i].first_run != next)
-            break;
+    int belong = index_size % sizeof *s->index == 0;
+    for (size_t i = 0; belong && i < s->count; i++) {
+        belong = s->index[i].first_run == next;
         next += s->index[i].runs;
     }
-    if (index_size % sizeof *s->index != 0 || next * sizeof *s->runs != runs_size)
+    if (!belong || next * sizeof *s->runs != runs_size)
         return trl__fail(err, TRL_ECORRUPT, "%s: runs and index do not belong together",
                          trl__container_path(s->container));
     return 0;

@@ -100,12 +100,18 @@ static void remove_iteration(const trl__checkpoint *c, int iteration)
     remove_file(trl__checkpoint_alignments(c, iteration));
 }
 
+static void remove_iterations(const trl__checkpoint *c)
+{
+    remove_file(in_folder(c, "checkpoint"));
+    remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
+    remove_iteration(c, c->iteration);
+    remove_iteration(c, c->iteration + 1); /* begun, not finished */
+}
+
 /* Everything that a training may have put there. */
 static void remove_all(const trl__checkpoint *c)
 {
-    remove_file(in_folder(c, "checkpoint"));
-    remove_iteration(c, c->iteration);
-    remove_iteration(c, c->iteration + 1); /* begun, not finished */
+    remove_iterations(c);
     remove_file(trl__checkpoint_features(c));
     rmdir(c->folder);
 }
@@ -161,13 +167,24 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
     if (code < 0)
         return code;
     if (r.fingerprint != c->fingerprint)
-        return trl__fail(err, TRL_EINVAL,
-                         "%s: this checkpoint was made with another corpus, lexicon or options; give the same ones, or "
-                         "start again without --resume",
-                         c->folder);
+        return trl__fail(
+            err, TRL_EINVAL,
+            "%s: this checkpoint was made with another corpus, lexicon, version or options; give the same ones, "
+            "or start again without --resume",
+            c->folder);
     c->iteration = r.iteration;
     c->settled = r.settled;
+    remove_iteration(c, c->iteration - 1);
     return 0;
+}
+
+void trl__checkpoint_forget(trl__checkpoint *c)
+{
+    record r;
+    if (read_record(c, &r, NULL) == 0)
+        c->iteration = r.iteration;
+    remove_iterations(c);
+    c->iteration = 0;
 }
 
 int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
@@ -196,12 +213,10 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
 
 void trl_train_clean(const char *folder)
 {
-    record r;
     trl__checkpoint *c;
     if (trl__checkpoint_create(folder, &c, NULL) < 0)
         return;
-    if (read_record(c, &r, NULL) == 0)
-        c->iteration = r.iteration;
+    trl__checkpoint_forget(c);
     remove_all(c);
     trl__checkpoint_destroy(c);
 }

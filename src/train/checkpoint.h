@@ -33,6 +33,9 @@ char *trl__checkpoint_alignments(const trl__checkpoint *checkpoint, int iteratio
 /* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or options. */
 int trl__checkpoint_resume(trl__checkpoint *checkpoint, trl_error *err);
 
+/* Removes what an earlier training left: a new one begins. Its features stay, in case they are this one's input. */
+void trl__checkpoint_forget(trl__checkpoint *checkpoint);
+
 /* Model and alignments of `iteration` are in place: from now on they count, and the ones before are removed. */
 int trl__checkpoint_commit(trl__checkpoint *checkpoint, int iteration, trl_error *err);
 

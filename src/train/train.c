@@ -77,22 +77,6 @@ static void print_options(const trl_train_options *o, char *text, size_t size)
              o->model.word_positions, o->model.self_loop, o->model.silence_between, o->model.silence, o->model.noise);
 }
 
-static uint64_t lexicon_hash(const trl_lexicon *lexicon)
-{
-    uint64_t hash = 0;
-    for (size_t w = 0; w < trl_lexicon_words(lexicon); w++) {
-        const char *word = trl_lexicon_word(lexicon, w);
-        hash = hash * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(word, strlen(word));
-        for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, w); v++) {
-            trl_pronunciation p = trl_lexicon_pronunciation(lexicon, w, v);
-            hash = hash * UINT64_C(0x9E3779B97F4A7C15) +
-                   trl__hash((const char *)p.phones, p.length * sizeof *p.phones) +
-                   trl__hash((const char *)&p.probability, sizeof p.probability);
-        }
-    }
-    return hash;
-}
-
 /* ---- The plan ---- */
 
 typedef struct training {
@@ -304,8 +288,7 @@ static int create_model(training *t, trl_error *err)
     print_options(o, options, sizeof options);
     snprintf(text, sizeof text, "%s%s", o->provenance ? o->provenance : "", options);
     code = trl__model_set_text(&t->model->provenance, text, err);
-    snprintf(text, sizeof text, "%s: %zu words, %zu phones, hash %016" PRIx64, o->lexicon_name ? o->lexicon_name : "-",
-             trl_lexicon_words(t->lexicon), trl_lexicon_phones(t->lexicon), lexicon_hash(t->lexicon));
+    snprintf(text, sizeof text, "%s: %s", o->lexicon_name ? o->lexicon_name : "-", trl_model_lexicon(t->model));
     return code < 0 ? code : trl__model_set_text(&t->model->lexicon, text, err);
 }
 
@@ -354,11 +337,15 @@ static int resume(training *t, trl_error *err)
     return code;
 }
 
+/* The model, not yet trained, says which lexicon and which options. */
 static uint64_t fingerprint(const training *t)
 {
-    char options[1500];
-    print_options(t->options, options, sizeof options);
-    return t->data->fingerprint ^ lexicon_hash(t->lexicon) ^ trl__hash(options, strlen(options));
+    const char *texts[] = {trl_model_lexicon(t->model), trl_model_provenance(t->model),
+                           t->options->device ? t->options->device : "cpu"};
+    uint64_t hash = t->data->fingerprint;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        hash = hash * UINT64_C(0x9E3779B97F4A7C15) + trl__hash(texts[i], strlen(texts[i]));
+    return hash;
 }
 
 static int prepare(training *t, const trl_corpus *corpus, const trl_frontend *frontend, trl_error *err)
@@ -369,6 +356,8 @@ static int prepare(training *t, const trl_corpus *corpus, const trl_frontend *fr
         code = trl__checkpoint_create(o->folder, &t->checkpoint, err);
     if (code < 0)
         return code;
+    if (!o->resume)
+        trl__checkpoint_forget(t->checkpoint);
     char *features = trl__checkpoint_features(t->checkpoint);
     code = features ? trl__training_data_create(corpus, t->lexicon, frontend, o, features, o->resume, t->pool,
                                                 t->skipped, &t->data, err)

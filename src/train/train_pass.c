@@ -63,7 +63,8 @@ const char *trl__status_text(int32_t status)
 {
     static const char *const texts[] = {[TRL__ALIGNED] = "aligned",
                                         [TRL__TOO_SHORT] = "the sound is shorter than its words can be said",
-                                        [TRL__NO_PATH] = "no path through the words has a probability"};
+                                        [TRL__NO_PATH] = "no path through the words has a probability",
+                                        [TRL__TOO_LARGE] = "its words have too many paths to be searched; cut it"};
     return texts[status];
 }
 
@@ -118,7 +119,9 @@ static int search_twice(worker *k, const trl__search_options *band, const trl__s
     code = keep_path(k, found, err);
     if (code == 0)
         code = trl__aligner_search(k->aligner, wide, NULL, 0, found, err);
-    if (code < 0 || found->status != TRL__ALIGNED)
+    if (code == 0 && found->status != TRL__ALIGNED) /* too large to be searched in full: the band must do */
+        return trl__aligner_search(k->aligner, band, runs, count, found, err);
+    if (code < 0)
         return code;
     o->audited = 1;
     o->differ = difference(k->path, found->runs, (int32_t)o->frames);
@@ -190,10 +193,14 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
     k->load += now() - start;
+    o->frames = frames.rows;
+    if (code == TRL_ELIMIT) { /* a fault of this utterance alone */
+        o->status = TRL__TOO_LARGE;
+        return 0;
+    }
     if (code == 0)
         code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
     trl__search_result found = {0};
-    o->frames = frames.rows;
     if (code == 0)
         code = find_path(w, k, utterance, o, &found, err);
     if (code == 0 && found.status == TRL__ALIGNED) {

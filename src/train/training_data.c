@@ -128,14 +128,19 @@ static int add_features(trl__training_data *d, size_t number, const trl_corpus *
     trl_matrix frames = {0};
     const char *id;
     int code = trl_feature_reader_get(d->features, number, &id, &frames, err);
-    long utterance = code < 0 ? -1 : trl_corpus_find(corpus, id);
-    if (utterance < 0)
+    long found = code < 0 ? -1 : trl_corpus_find(corpus, id);
+    const trl_utterance *u = found < 0 ? NULL : trl_corpus_get(corpus, (size_t)found);
+    if (!u || u->bad) /* what is wrong with bad ones is among the findings already */
         return code;
+    if (frames.rows == 0)
+        return trl_findings_add(l->skipped, TRL_FINDING_UNALIGNED, u->source, u->line, u->id, err,
+                                "left out: its features have no frames");
     if (d->dim != 0 && (size_t)d->dim != frames.cols)
         return trl__fail(err, TRL_EINVAL, "utterance %s has %zu values per frame where others have %d", id, frames.cols,
                          d->dim);
     d->dim = (int32_t)frames.cols;
-    return add_utterance(d, trl_corpus_get(corpus, (size_t)utterance), number, l, err);
+    mix(d, &frames.rows, sizeof frames.rows);
+    return add_utterance(d, u, number, l, err);
 }
 
 /* Utterances that the corpus has and the features lack. */

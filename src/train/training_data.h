@@ -16,7 +16,7 @@ typedef struct trl__training_data {
     size_t *first_word; /* count + 1 */
     int32_t *words;     /* of all utterances: lexicon's numbers, or TRL__WORD_NOISE */
     size_t word_count, word_capacity;
-    uint64_t fingerprint; /* of ids, words and the front end */
+    uint64_t fingerprint; /* of ids, numbers of frames, words and the front end */
 } trl__training_data;
 
 /* Features come from options->features (packed) or are extracted into `path`; when `reuse` is 1 those that are there already are

@@ -48,6 +48,10 @@ cmp one.trm killed.trm || wrong "after $rounds interruptions the model is anothe
 train -o left.trm --keep --quiet
 expect 3 "$TRELLIS" train data "$lexicon" -o left.trm --components 8 --iterations 2 --resume
 contains "$err" "other" "another training's checkpoint"
+sed 's/ AH/ AX/g' "$lexicon" >renamed.txt
+cmp -s "$lexicon" renamed.txt && wrong "the lexicon has no AH to rename"
+expect 3 "$TRELLIS" train data renamed.txt -o left.trm --components 4 --iterations 2 --resume
+contains "$err" "another corpus, lexicon, version or options" "a lexicon with other names of phones"
 expect 3 train -o none.trm --resume
 contains "$err" "none.trm.work" "no checkpoint to resume from"
 [ -e none.trm ] && wrong "a model without a training"
@@ -73,6 +77,38 @@ expect 1 "$TRELLIS" train broken "$lexicon" -o broken.trm --components 1 --itera
 contains "$err" "$first" "the utterance is named"
 contains "$err" "shorter" "the reason is given"
 
+# So is one whose word has more pronunciations than a graph can hold.
+cp -r data many
+sed -i "s|^$first .*|$first MANY|" many/text
+awk '{ print; for (i = 2; i <= NF && n < 4; i++) if (!seen[$i]++) phone[n++] = $i }
+     END {
+         for (k = 0; k < 66000; k++) {
+             line = "MANY"
+             for (rest = k; rest >= 0; rest = rest > 0 ? int(rest / 4) : -1)
+                 line = line " " phone[rest % 4]
+             print line
+         }
+     }' "$lexicon" >many.txt
+expect 1 "$TRELLIS" train many many.txt -o many.trm --components 1 --iterations 1
+contains "$err" "$first" "the utterance is named"
+contains "$err" "too many paths" "the reason is given"
+
+# From features: the same model as from the sound. What has no frames, or no transcript, is left out by name.
+train -o kept.trm --keep --quiet
+expect 0 train -o packed.trm --features kept.trm.work/features.trf
+cmp one.trm packed.trm || wrong "features give another model than the sound that they were made from"
+"$TRELLIS" features copy kept.trm.work/features.trf ark,t:text.ark --quiet
+sed "1,/]/c$first  [ ]" text.ark >gap.ark
+"$TRELLIS" features copy ark,t:gap.ark gap.trf --quiet
+expect 1 train -o gap.trm --features gap.trf
+contains "$err" "$first: left out" "the utterance without frames is named"
+cp -r data mute
+sed -i "/^$first /d" mute/text
+expect 1 "$TRELLIS" train mute "$lexicon" -o mute.trm --components 1 --iterations 1 --skip-bad \
+    --features kept.trm.work/features.trf
+contains "$err" "$first" "the utterance without a transcript is named"
+grep -q "\"utterances\":$(grep -c . mute/text)," mute.trm.journal || wrong "an utterance without a transcript was trained with"
+
 # Wrong arguments.
 expect 2 "$TRELLIS" train data
 expect 2 "$TRELLIS" train data "$lexicon"
@@ -81,6 +117,10 @@ contains "$err" "auto" "what a margin may be"
 expect 2 train -o x.trm --em newton
 contains "$err" "baum-welch" "what a method may be"
 expect 2 train -o x.trm --iterations 0
+expect 2 train -o x.trm --total 1e300
+contains "$err" "1e+300" "the number is named"
+expect 2 train -o x.trm --features kept.trm.work/features.trf --set deltas=0
+contains "$err" "--set" "what features do not listen to"
 expect 3 "$TRELLIS" train data no-such-lexicon.txt -o x.trm
 contains "$err" "no-such-lexicon.txt" "the file is named"
 expect 3 train -o no/such/folder/x.trm

@@ -129,6 +129,32 @@ static void test_likelihoods_from_elsewhere(void **state)
     trl_matrix_free(&likelihoods);
 }
 
+/* Some networks write a huge negative number where they mean never: the only path that is left has all the probability,
+ * even where every state is impossible at one frame. */
+static void test_likelihoods_that_mean_never(void **state)
+{
+    (void)state;
+    enum { FRAMES = 36 };
+    float slot[FRAMES], phone[FRAMES];
+    double total;
+    make_speech_model(5, 4);
+    say(&c, (int32_t[]){0}, 1);
+    int32_t word = c.graph.slot[1].first_node;
+    must(trl_matrix_resize(&c.frames, FRAMES, (size_t)c.model->tied_states, &err));
+    for (int32_t t = 0; t < FRAMES; t++)
+        for (size_t j = 0; j < c.frames.cols; j++) {
+            int said = t != 18 && j == (size_t)c.graph.node_tied[word + t / 4];
+            trl_matrix_row(&c.frames, (size_t)t)[j] = said ? -1 : t % 4 ? -1e30f : -3e38f;
+        }
+    must(trl__aligner_begin_likelihoods(c.aligner, &c.frames, 1, &c.graph, &err));
+    assert_int_equal(search_case(&c, TRL_MARGIN_FULL, 0, NULL, 0).status, TRL__ALIGNED);
+    trl__posterior_options o = {.margin = TRL_MARGIN_FULL, .acoustic_scale = 1, .slot = slot, .phone = phone};
+    must(trl__aligner_posteriors(c.aligner, &o, &total, &err));
+    assert_true(isfinite(total));
+    for (int t = 0; t < FRAMES; t++)
+        assert_true(slot[t] > 0.999f && phone[t] > 0.999f);
+}
+
 static void test_paths_from_elsewhere(void **state)
 {
     (void)state;
@@ -348,6 +374,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_path, tear_down),
         cmocka_unit_test_teardown(test_beam_is_widened, tear_down),
         cmocka_unit_test_teardown(test_likelihoods_from_elsewhere, tear_down),
+        cmocka_unit_test_teardown(test_likelihoods_that_mean_never, tear_down),
         cmocka_unit_test_teardown(test_paths_from_elsewhere, tear_down),
         cmocka_unit_test_teardown(test_counts_of_an_equal_path, tear_down),
         cmocka_unit_test_teardown(test_times_and_gaussians, tear_down),

@@ -1,4 +1,5 @@
 /* What training keeps in files: alignments, checkpoints. */
+#include "base/container.h"
 #include "base/memory.h"
 #include "temp_folder.h"
 #include "train/alignment_store.h"
@@ -58,6 +59,20 @@ static void test_damaged_alignments_are_refused(void **state)
     assert_int_equal(trl__alignment_store_open(temp_path("bad.tra"), &store, &err), TRL_ECORRUPT);
 }
 
+/* The container is sound, but its index names runs that are not there, behind an utterance that accounts for all that are. */
+static void test_index_beyond_the_runs_is_refused(void **state)
+{
+    (void)state;
+    const trl__stored_alignment index[] = {{0, 6, TRL__ALIGNED, -1}, {1000000, 3, TRL__ALIGNED, -1}};
+    trl__container_writer *writer;
+    trl__alignment_store *store;
+    assert_int_equal(trl__container_create(temp_path("far.tra"), "alignments", 1, &writer, &err), 0);
+    assert_int_equal(trl__container_add(writer, "runs", runs, sizeof runs, &err), 0);
+    assert_int_equal(trl__container_add(writer, "index", index, sizeof index, &err), 0);
+    assert_int_equal(trl__container_commit(writer, &err), 0);
+    assert_int_equal(trl__alignment_store_open(temp_path("far.tra"), &store, &err), TRL_ECORRUPT);
+}
+
 static void test_aborted_writer_leaves_nothing(void **state)
 {
     (void)state;
@@ -103,6 +118,26 @@ static void test_checkpoint_counts_from_its_commit(void **state)
     assert_int_equal(access(temp_path("work"), F_OK), -1);
 }
 
+/* A new training in the folder of an old one: nothing of the old one can be resumed, nothing stays behind. */
+static void test_old_checkpoint_is_forgotten(void **state)
+{
+    (void)state;
+    trl__checkpoint *c;
+    assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
+    assert_int_equal(trl__checkpoint_commit(c, 8, &err), 0);
+    for (int i = 7; i <= 9; i++) { /* killed before 7 was removed and 9 complete */
+        touch(trl__checkpoint_model(c, i));
+        touch(trl__checkpoint_alignments(c, i));
+    }
+    touch(trl__checkpoint_features(c));
+    trl__checkpoint_forget(c);
+    assert_int_equal(c->iteration, 0);
+    assert_int_equal(trl__checkpoint_resume(c, &err), TRL_ENOENT);
+    assert_int_equal(unlink(temp_path("work/features.trf")), 0);
+    assert_int_equal(rmdir(temp_path("work")), 0); /* nothing else is in it */
+    trl__checkpoint_destroy(c);
+}
+
 static void test_broken_checkpoint_is_refused(void **state)
 {
     (void)state;
@@ -137,9 +172,13 @@ static void test_temporary_folder_goes_away(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_folder_make, temp_folder_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(test_alignments_come_back),          TEST(test_damaged_alignments_are_refused),
-        TEST(test_aborted_writer_leaves_nothing), TEST(test_checkpoint_counts_from_its_commit),
-        TEST(test_broken_checkpoint_is_refused),  TEST(test_temporary_folder_goes_away)};
+    const struct CMUnitTest tests[] = {TEST(test_alignments_come_back),
+                                       TEST(test_damaged_alignments_are_refused),
+                                       TEST(test_index_beyond_the_runs_is_refused),
+                                       TEST(test_aborted_writer_leaves_nothing),
+                                       TEST(test_checkpoint_counts_from_its_commit),
+                                       TEST(test_old_checkpoint_is_forgotten),
+                                       TEST(test_broken_checkpoint_is_refused),
+                                       TEST(test_temporary_folder_goes_away)};
     return RUN(tests);
 }

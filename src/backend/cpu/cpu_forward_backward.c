@@ -13,6 +13,7 @@
 #include <math.h>
 
 #define UNIT 354.8913564466917 /* ln 2^512 */
+#define MOST 1e12 /* of a score: whoever writes -1e30 means never, and exponents of many frames must not overflow */
 #define LARGE 0x1p256
 #define SMALL 0x1p-256
 
@@ -46,7 +47,11 @@ static inline wide exponential(double x)
 {
     if (x == -INFINITY)
         return (wide){0, 0};
-    int64_t exponent = x > -170 && x < 170 ? 0 : (int64_t)rint(x / UNIT);
+    int64_t exponent = 0;
+    if (!(x > -170 && x < 170)) {
+        x = fmin(fmax(x, -MOST), MOST);
+        exponent = (int64_t)rint(x / UNIT);
+    }
     return (wide){exp(x - (double)exponent * UNIT), exponent};
 }
 
