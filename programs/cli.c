@@ -325,6 +325,19 @@ static size_t command_distance(const char *name, int count, char **words)
     return distance > 2 && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 ? 2 : distance;
 }
 
+/* The commands that begin with this word, where there are any: "model show", "model stat" … */
+static int list_family(const char *word)
+{
+    size_t length = strlen(word), found = 0;
+    for (const cli_command *const *c = cli_commands; *c; c++)
+        if (strncmp((*c)->name, word, length) == 0 && (*c)->name[length] == ' ') {
+            if (found++ == 0)
+                fprintf(stderr, "trellis %s is one of:\n", word);
+            fprintf(stderr, "  trellis %-20s %s\n", (*c)->name, (*c)->summary);
+        }
+    return found > 0;
+}
+
 int cli_unknown_command(int count, char **words)
 {
     const char *best = NULL;
@@ -336,6 +349,8 @@ int cli_unknown_command(int count, char **words)
             best_distance = distance;
         }
     }
+    if (count == 1 && list_family(words[0]))
+        return EXIT_USAGE;
     const char *second = best && strchr(best, ' ') && count > 1 ? words[1] : "";
     fprintf(stderr, "trellis: there is no command '%s%s%s'", words[0], *second ? " " : "", second);
     if (best)

@@ -138,12 +138,19 @@ static void say_iteration(void *user, const trl_iteration *n)
     j->seconds += n->seconds;
     if (n->number == 1)
         cli_say(&j->values->common,
-                "iteration  components  Gaussians  log-likelihood  hours/hour  redone  audit      left");
-    char audit[32] = "";
+                "iteration  components  Gaussians  log-likelihood  hours/hour  search  redone   audit      left");
+    char audit[32] = "", score[32] = "-";
     if (n->audited > 0)
         snprintf(audit, sizeof audit, "%.3f %%", 100 * (1 - n->audited_differ / n->audited_frames));
-    cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14.4f  %10.0f  %6zu  %-9s  %s", n->number, n->of,
-            n->components, (long long)n->gaussians, n->log_likelihood, n->sound / n->seconds, n->redone, audit, left);
+    if (n->number > 1)
+        snprintf(score, sizeof score, "%.4f", n->log_likelihood);
+    const char *search = n->number == 1                         ? "none"
+                         : n->wide                              ? "beam"
+                         : j->options.margin == TRL_MARGIN_FULL ? "full"
+                                                                : "band";
+    cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14s  %10.0f  %-6s  %5.2f %%  %-9s  %s", n->number, n->of,
+            n->components, (long long)n->gaussians, score, n->sound / n->seconds, search,
+            100 * (double)n->redone / (double)(n->utterances + n->failed), audit, left);
     if (n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
@@ -247,7 +254,7 @@ static const struct values defaults = {.components = 32,
                                        .silence_states = 5,
                                        .silence_between = 0.5,
                                        .power = 0.25,
-                                       .audit = 0.005,
+                                       .audit = 0.002,
                                        .beam = 400,
                                        .variance_floor = 0.01,
                                        .least_count = 3};
@@ -264,7 +271,7 @@ static const cli_option options[] = {
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
-     "of the utterances are searched in full as well, to see what the margin misses (default 0.005, at least 50)"},
+     "of the utterances are searched twice, to see what the margin misses (default 0.002, at least 50)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
@@ -317,7 +324,12 @@ const cli_command cmd_train = {
         "after an interruption with --resume.\n\n"
         "With a margin, the search looks only so many frames around the last alignment. auto uses a narrow band, "
         "checks that the path keeps away from its edges, and searches again wider where it does not; the column "
-        "`audit` shows the share of frames on which a full search of some utterances agrees.\n\n"
+        "`audit` shows the share of frames on which a wide search of some utterances agrees, and `redone` the share of "
+        "utterances that were searched again. Alignments move far in the first iterations, so everybody is searched "
+        "with "
+        "a beam until the audit agrees on 99.9 % of the frames; auto goes back to the beam whenever it does not, a "
+        "margin in "
+        "frames is used from the second round on in any case. The column `search` says which it was.\n\n"
         "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
         "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
         "the mean and variance of all frames. Variances are not below "

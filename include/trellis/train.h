@@ -28,7 +28,8 @@ typedef struct trl_iteration {
     double frames;
     size_t utterances, failed;             /* aligned, left out of this iteration */
     size_t redone;                         /* searched again with a wider band */
-    size_t audited;                        /* searched in full as well … */
+    int wide;                              /* 1: everybody was searched with a beam, not in a band */
+    size_t audited;                        /* searched in the band and in full (wide: with the beam) … */
     double audited_frames, audited_differ; /* … frames, and those that came out otherwise */
     int64_t dropped, floored,
         kept_states; /* by the estimate: components without data, variances at the floor, states without data */
@@ -46,7 +47,8 @@ typedef struct trl_train_options {
     double occupancy_power;  /* default 0.25 */
     int iterations;          /* per round; default 4 */
     int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
-    double audit;       /* share of utterances searched in full in each iteration, at least 50 of them; default 0.005 */
+    double
+        audit; /* share of utterances searched twice in each iteration, in the band and widely, at least 50 of them; default 0.002 */
     double beam;        /* of first alignments; default 400 */
     int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
     double variance_floor, least_count;

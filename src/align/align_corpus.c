@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define BATCH_BYTES ((size_t)64 << 20) /* of likelihoods */
-#define AUTO_MARGIN 10                 /* frames; not used, since first alignments have no margin */
 
 typedef struct worker {
     trl__aligner *aligner;
@@ -136,8 +135,8 @@ static int make_segments(const alignment_job *j, worker *w, slot *s, double seco
 static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl_matrix *frames, double seconds,
                            trl_error *err)
 {
-    trl__search_options o = {.margin = TRL_MARGIN_AUTO, .auto_margin = AUTO_MARGIN, .beam = j->options.beam};
-    trl__search_result result;
+    trl__search_options o = {.margin = TRL_MARGIN_AUTO, .beam = j->options.beam};
+    trl__search_result result = {.status = TRL__NO_PATH};
     s->frames = (int32_t)frames->rows;
     s->code = 0;
     if (!s->utterance->text)

@@ -287,7 +287,7 @@ static int search_around(trl__aligner *a, const trl__search_options *o, const tr
     if (is_auto && margin <= TRL__GUARD)
         margin = TRL__GUARD + 1;
     while (margin < a->frames) {
-        trl__found found;
+        trl__found found = 0;
         int code =
             trl__bands_around(a->bands, a->graph, previous, count, margin, is_auto ? neighbours : 0, a->frames, err);
         if (code == 0)

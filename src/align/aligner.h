@@ -26,7 +26,7 @@
 #include <trellis/align.h>
 
 #define TRL__GUARD 2      /* frames */
-#define TRL__NEIGHBOURS 4 /* runs of the previous path */
+#define TRL__NEIGHBOURS 3 /* runs of the previous path */
 
 typedef struct trl__aligner trl__aligner;
 

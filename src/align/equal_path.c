@@ -73,7 +73,7 @@ static void write_path(const finder *f, int32_t frames, int32_t spare, int32_t l
     int32_t t = frames - 1, looping = loops;
     for (int32_t node = g->arc_from[f->arc[g->nodes]]; node != TRL__START; node = g->arc_from[f->arc[node]]) {
         int32_t loop = loop_of(g, node), more = 0;
-        if (loop >= 0) {
+        if (loop >= 0 && loops > 0) { /* loops counts these; the analyzer can't know */
             more = (int32_t)((int64_t)spare * looping / loops - (int64_t)spare * (looping - 1) / loops);
             looping--;
         }

@@ -52,7 +52,8 @@ static int cut_arcs(trl__aligner *a, piece *p, trl_error *err)
     const trl__graph *g = a->graph;
     int32_t nodes = p->node_end - p->node_begin;
     int32_t end_arcs = g->arc_first[g->nodes + 1] - g->arc_first[g->nodes];
-    size_t most = (size_t)(g->arc_first[p->node_end] - g->arc_first[p->node_begin] + end_arcs + 2);
+    int32_t inner = g->arc_first[p->node_end] - g->arc_first[p->node_begin];
+    size_t most = (size_t)inner + (size_t)end_arcs + 2;
     int32_t *from = trl__scratch_get(&a->piece_arcs, 2 * most + (size_t)nodes + 2, sizeof *from);
     if (!from)
         return trl__fail_memory(err);

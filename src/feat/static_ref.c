@@ -133,7 +133,8 @@ static double linear_prediction(int order, const double *r, double *a)
 static void plp_cepstra(const trl_frontend *f, const double *mel, double *row)
 {
     int bins = f->options.mel_bins, width = bins + 2;
-    double loud[TRL__MOST_BINS + 2] = {0}, r[TRL__MOST_ORDER + 1] = {0}, a[TRL__MOST_ORDER + 1], c[TRL__MOST_ORDER + 1];
+    double loud[TRL__MOST_BINS + 2] = {0}, r[TRL__MOST_ORDER + 1] = {0}, a[TRL__MOST_ORDER + 1] = {0},
+                                 c[TRL__MOST_ORDER + 1];
     for (int b = 0; b < bins; b++)
         loud[b + 1] = pow(mel[b] * (double)f->loudness[b], f->options.compress);
     loud[0] = loud[1];

@@ -73,12 +73,12 @@ struct trl__alignment_store {
 
 static int load(trl__alignment_store *s, trl_error *err)
 {
-    const void *runs, *index;
-    uint64_t runs_size, index_size, next = 0;
+    const void *runs, *index = NULL;
+    uint64_t runs_size, index_size = 0, next = 0;
     int code = trl__container_section(s->container, "runs", &runs, &runs_size, err);
     if (code == 0)
         code = trl__container_section(s->container, "index", &index, &index_size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     s->runs = runs;
     s->index = index;

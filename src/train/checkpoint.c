@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,15 +134,31 @@ typedef struct record {
     uint64_t fingerprint;
 } record;
 
-static int parse(const char *path, trl__text *text, record *r, trl_error *err)
+/* The value of the next line, "NAME VALUE"; NULL when that is not what stands there. */
+static const char *value_of(trl__text *text, const char *name)
 {
     char *line;
+    size_t length, skip = strlen(name);
+    return trl__text_line(text, &line, &length) && strncmp(line, name, skip) == 0 && line[skip] == ' ' ? line + skip + 1
+                                                                                                       : NULL;
+}
+
+static int parse(const char *path, trl__text *text, record *r, trl_error *err)
+{
+    char *line, *end = NULL;
     size_t length;
-    if (!trl__text_line(text, &line, &length) || strcmp(line, FIRST_LINE) != 0 ||
-        !trl__text_line(text, &line, &length) || sscanf(line, "iteration %d", &r->iteration) != 1 || r->iteration < 1 ||
-        !trl__text_line(text, &line, &length) || sscanf(line, "settled %d", &r->settled) != 1 ||
-        !trl__text_line(text, &line, &length) || sscanf(line, "fingerprint %" SCNx64, &r->fingerprint) != 1)
+    int has_title = trl__text_line(text, &line, &length) && strcmp(line, FIRST_LINE) == 0;
+    const char *iteration = has_title ? value_of(text, "iteration") : NULL;
+    const char *settled = iteration ? value_of(text, "settled") : NULL;
+    const char *fingerprint = settled ? value_of(text, "fingerprint") : NULL;
+    int64_t number = 0, flag = 0;
+    if (fingerprint)
+        r->fingerprint = strtoull(fingerprint, &end, 16);
+    if (!fingerprint || *end != '\0' || end == fingerprint || trl__parse_int(iteration, &number) < 0 || number < 1 ||
+        number > INT_MAX || trl__parse_int(settled, &flag) < 0)
         return trl__fail(err, TRL_ECORRUPT, "%s: this is no checkpoint; start again without --resume", path);
+    r->iteration = (int)number;
+    r->settled = flag != 0;
     return 0;
 }
 
@@ -162,8 +179,11 @@ static int read_record(const trl__checkpoint *c, record *r, trl_error *err)
 
 int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
 {
-    record r;
+    record r = {0};
     int code = read_record(c, &r, err);
+    if (code == TRL_ENOENT)
+        return trl__fail(err, code, "%s: there is no checkpoint here to resume from; start without --resume",
+                         c->folder);
     if (code < 0)
         return code;
     if (r.fingerprint != c->fingerprint)

@@ -34,7 +34,7 @@ trl_train_options trl_train_defaults(void)
                                .occupancy_power = 0.25,
                                .iterations = 4,
                                .margin = TRL_MARGIN_AUTO,
-                               .audit = 0.005,
+                               .audit = 0.002,
                                .beam = a.beam,
                                .variance_floor = e.variance_floor,
                                .least_count = e.least_count,
@@ -104,7 +104,8 @@ static void plan(training *t)
 }
 
 /* Early alignments move far: a word that the flat start put into a pause comes out of it in one leap. So a band is used only
- * once the audits have shown that it finds what the wide search finds. */
+ * once the audits have shown that it finds what the wide search finds; auto goes back to the wide search where they no longer do, a
+ * margin in frames is kept to after the first round, whatever they say. */
 static trl__pass_kind pass_kind(const training *t, int iteration)
 {
     if (iteration <= 2)
@@ -119,8 +120,10 @@ static double audit_share(const training *t)
 
 static void judge_audit(training *t, const trl_iteration *n)
 {
-    t->checkpoint->settled = n->number > 2 && (t->options->margin == TRL_MARGIN_FULL || t->options->audit == 0 ||
-                                               n->audited_differ <= UNSETTLED * n->audited_frames);
+    int agree = n->audited_differ <= UNSETTLED * n->audited_frames;
+    int by_choice =
+        t->options->margin != TRL_MARGIN_AUTO && (t->checkpoint->settled || n->number > t->options->iterations);
+    t->checkpoint->settled = n->number > 2 && (agree || by_choice);
 }
 
 static int32_t most_components(const trl_model *model)

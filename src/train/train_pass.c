@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define AUTO_MARGIN 10 /* frames: where auto starts */
+#define AUTO_MARGIN 6 /* frames: where auto starts */
 
 #define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
 
@@ -374,6 +374,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
         sum_times(&w, &result->numbers);
     trl_iteration *n = &result->numbers;
     n->number = pass->iteration;
+    n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
     n->log_likelihood = n->frames > 0 ? stats->totals.log_likelihood / n->frames : 0;
     n->joint = n->frames > 0 ? stats->totals.joint / n->frames : 0;
