@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <trellis/file.h>
 #include <unistd.h>
 
@@ -136,13 +135,6 @@ static int32_t most_components(const trl_model *model)
 
 /* ---- One iteration ---- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static int expect(training *t, int iteration, trl__stats *stats, trl__pass_result *result, trl_error *err)
 {
     trl__pass pass = {.data = t->data,
@@ -204,7 +196,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
     e.least_count = t->options->least_count;
     e.unseen_as_all = iteration == 1;
     trl__estimate_result estimated = {0};
-    double start = now();
+    double start = trl__wall_seconds();
     n->of = t->iterations;
     n->components = most_components(t->model);
     n->gaussians = trl_model_gaussians(t->model);
@@ -216,7 +208,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
     n->dropped = estimated.dropped;
     n->floored = estimated.floored;
     n->kept_states = estimated.kept_states;
-    n->estimate = now() - start;
+    n->estimate = trl__wall_seconds() - start;
     n->seconds += n->estimate;
     return code;
 }

@@ -52,7 +52,7 @@ typedef struct pass_work {
     trl__pass_result *result;
 } pass_work;
 
-static double now(void)
+double trl__wall_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -187,12 +187,12 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     const trl__training_data *d = w->pass->data;
     trl_matrix frames = {0};
     const char *id;
-    double start = now();
+    double start = trl__wall_seconds();
     int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
     if (code == 0)
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
-    k->load += now() - start;
+    k->load += trl__wall_seconds() - start;
     o->frames = frames.rows;
     if (code == TRL_ELIMIT) { /* a fault of this utterance alone */
         o->status = TRL__TOO_LARGE;
@@ -210,7 +210,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     }
     o->status = found.status;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
-    o->seconds = now() - start;
+    o->seconds = trl__wall_seconds() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
 }
 
@@ -296,9 +296,9 @@ static int consume(void *user, size_t item, size_t slot, trl_error *err)
 {
     pass_work *w = user;
     const block *b = &w->blocks[slot];
-    double start = now();
+    double start = trl__wall_seconds();
     trl__stats_merge(w->stats, b->local);
-    w->result->numbers.accumulate += now() - start;
+    w->result->numbers.accumulate += trl__wall_seconds() - start;
     int code = 0;
     for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
         code = add_outcome(w, u, &b->outcomes[u - item * TRL__BLOCK], b, err);
@@ -361,7 +361,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
 {
     *result = (trl__pass_result){0};
     pass_work w = {.pass = pass, .stats = stats, .alignments = alignments, .skipped = skipped, .result = result};
-    double start = now();
+    double start = trl__wall_seconds();
     int code = set_up(&w, err);
     trl__ordered_work work = {.count = (pass->data->count + TRL__BLOCK - 1) / TRL__BLOCK,
                               .window = w.block_count,
@@ -378,7 +378,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->frames = stats->totals.frames;
     n->log_likelihood = n->frames > 0 ? stats->totals.log_likelihood / n->frames : 0;
     n->joint = n->frames > 0 ? stats->totals.joint / n->frames : 0;
-    n->seconds = now() - start;
+    n->seconds = trl__wall_seconds() - start;
     tear_down(&w);
     if (code == 0 && n->utterances == 0)
         code = trl__fail(err, TRL_EINVAL, "iteration %d: none of the %zu utterances could be aligned; %s",

@@ -54,6 +54,9 @@ trl__search_options trl__pass_search(const trl_train_options *options);
 int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_writer *alignments, trl_findings *skipped,
                   trl__pass_result *result, trl_error *err);
 
+/* The clock's time, for differences. */
+double trl__wall_seconds(void);
+
 /* What a status means, for people: "fewer frames than states", … */
 const char *trl__status_text(int32_t status);
 
