@@ -13,6 +13,12 @@
 #include <trellis/file.h>
 #include <trellis/finding.h>
 #include <trellis/frontend.h>
+#include <trellis/fst.h>
+#include <trellis/fst_compose.h>
+#include <trellis/fst_file.h>
+#include <trellis/fst_optimize.h>
+#include <trellis/fst_paths.h>
+#include <trellis/fst_structure.h>
 #include <trellis/label_file.h>
 #include <trellis/lexicon.h>
 #include <trellis/log.h>
@@ -20,6 +26,7 @@
 #include <trellis/model.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
+#include <trellis/symbols.h>
 #include <trellis/train.h>
 #include <trellis/version.h>
 

@@ -1,0 +1,92 @@
+/* Transducers: operations on their structure, with OpenFst's meaning.
+ *
+ *     trl_fst_arcsort(fst, TRL_SIDE_OUTPUT, &err);
+ *     trl_fst_union(fst, other, &err);                                   // fst: what either of them maps
+ *     trl_fst_connect(fst, &err);
+ *
+ * Operations on one machine change it in place; after a failure it is as it was, or must be destroyed where that is said. All return 0
+ * or a negative code; TRL_ENOMEM is always possible. Two machines must have the same semiring (TRL_EINVAL).
+ */
+#ifndef TRELLIS_FST_STRUCTURE_H
+#define TRELLIS_FST_STRUCTURE_H
+
+#include <trellis/fst.h>
+
+TRL_BEGIN_DECLS
+
+typedef enum trl_side { TRL_SIDE_INPUT, TRL_SIDE_OUTPUT } trl_side;
+
+/* Sorts the arcs of each state by the label of one side; arcs with equal labels keep their order. */
+TRL_API int trl_fst_arcsort(trl_fst *fst, trl_side side, trl_error *err);
+
+/* Removes states that are on no path from the start to a final state. */
+TRL_API int trl_fst_connect(trl_fst *fst, trl_error *err);
+
+/* Numbers states so that arcs lead to higher ones only. TRL_EINVAL: there is a cycle; the machine is unchanged. */
+TRL_API int trl_fst_topsort(trl_fst *fst, trl_error *err);
+
+TRL_API int trl_fst_invert(trl_fst *fst, trl_error *err); /* input and output change places, symbol tables too */
+TRL_API int trl_fst_project(trl_fst *fst, trl_side side, trl_error *err); /* an acceptor of one side */
+
+/* Pairs of labels: every label from[i] of that side becomes to[i]; others stay. TRL_EINVAL: a label is given twice, or is negative. */
+TRL_API int trl_fst_relabel(trl_fst *fst, trl_side side, const int32_t *from, const int32_t *to, size_t count,
+                            trl_error *err);
+
+/* Rational operations, as Thompson builds them: epsilon arcs join the parts. */
+TRL_API int trl_fst_union(trl_fst *fst, const trl_fst *other, trl_error *err);
+TRL_API int trl_fst_concat(trl_fst *fst, const trl_fst *behind, trl_error *err);
+typedef enum trl_closure { TRL_CLOSURE_STAR, TRL_CLOSURE_PLUS } trl_closure; /* none or more, one or more */
+TRL_API int trl_fst_closure(trl_fst *fst, trl_closure kind, trl_error *err);
+
+/* All paths from the end to the start: a new start that leads to the old final states by epsilon. */
+TRL_API int trl_fst_reverse(const trl_fst *fst, trl_fst **out, trl_error *err);
+
+/* Arcs of the root and of the parts whose output label is a non-terminal become the machine of that label, epsilon in, epsilon out. The root's
+ * own label may be TRL_NO_LABEL. TRL_EINVAL: a label is given twice; TRL_ELIMIT: the parts contain each other without end. */
+typedef struct trl_fst_part {
+    int32_t label; /* on the output side of arcs */
+    const trl_fst *fst;
+} trl_fst_part;
+TRL_API int trl_fst_replace(const trl_fst_part *parts, size_t count, int32_t root, trl_fst **out, trl_error *err);
+
+/* What can be done to every arc and final weight. */
+typedef enum trl_fst_map_kind {
+    TRL_MAP_IDENTITY,
+    TRL_MAP_INVERT,         /* one divided by the weight */
+    TRL_MAP_TIMES,          /* the weight times `weight` */
+    TRL_MAP_PLUS,           /* the weight plus `weight` (arcs, and final weights that are not zero) */
+    TRL_MAP_POWER,          /* each cost times `power`; in the real semiring the power */
+    TRL_MAP_QUANTIZE,       /* to multiples of `delta` */
+    TRL_MAP_REMOVE_WEIGHTS, /* one for all */
+    TRL_MAP_SUPERFINAL,     /* one final state, with weight one, that epsilon arcs lead to */
+    TRL_MAP_ARC_SUM,        /* arcs with the same labels and states become one with their sum */
+    TRL_MAP_ARC_UNIQUE,     /* equal arcs once */
+    TRL_MAP_INPUT_EPSILON,  /* input labels become epsilon */
+    TRL_MAP_OUTPUT_EPSILON,
+    TRL_MAP_TO_TROPICAL, /* the same numbers in another semiring; real <-> the others by logarithm; a lattice weight by its sum; */
+    TRL_MAP_TO_LOG, /* a single weight becomes a lattice's graph cost */
+    TRL_MAP_TO_REAL,
+    TRL_MAP_TO_LATTICE
+} trl_fst_map_kind;
+
+typedef struct trl_fst_map_options {
+    trl_fst_map_kind kind;
+    trl_weight weight;
+    double power;
+    float delta;
+} trl_fst_map_options;
+TRL_API int trl_fst_map(trl_fst *fst, const trl_fst_map_options *options, trl_error *err);
+
+/* Labels and, if wished, weights become one label: a transducer is then an unweighted acceptor, and what works for those only works for it.
+ * The table remembers. Encoding several machines with one table gives equal labels to equal pairs. */
+typedef struct trl_fst_codes trl_fst_codes;
+enum { TRL_ENCODE_LABELS = 1, TRL_ENCODE_WEIGHTS = 2 };
+TRL_API int trl_fst_codes_create(int what, trl_fst_codes **out, trl_error *err);
+TRL_API void trl_fst_codes_destroy(trl_fst_codes *codes);
+TRL_API int trl_fst_encode(trl_fst *fst, trl_fst_codes *codes, trl_error *err);
+TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes,
+                           trl_error *err); /* TRL_EINVAL: a label that is not in it */
+
+TRL_END_DECLS
+
+#endif

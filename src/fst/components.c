@@ -1,0 +1,153 @@
+/* Tarjan, "Depth-first search and linear graph algorithms", 1972, with a stack of its own in place of recursion. */
+#include "fst/components.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+typedef struct frame {
+    int32_t state;
+    uint32_t arc; /* the next one to follow */
+} frame;
+
+typedef struct search {
+    const trl_fst *fst;
+    trl__components *out;
+    size_t arc_size;
+    int32_t *order, *low; /* by state: when it was found, from 1; the earliest it is known to reach */
+    int32_t *open;        /* states whose component is not complete */
+    frame *path;
+    int32_t found, open_count, depth;
+} search;
+
+static int32_t next_of(const search *s, int32_t state, uint32_t arc)
+{
+    int32_t next;
+    const char *end = (const char *)s->fst->arcs + (s->fst->range[state].first + arc + 1) * s->arc_size;
+    memcpy(&next, end - sizeof next, sizeof next);
+    return next;
+}
+
+static int is_final(const trl_fst *fst, int32_t state)
+{
+    return !trl_weight_is_zero(fst->semiring, trl_fst_final(fst, state));
+}
+
+static void enter(search *s, int32_t state, int reached)
+{
+    s->order[state] = s->low[state] = ++s->found;
+    s->out->accessible[state] = (uint8_t)reached;
+    s->out->coaccessible[state] = (uint8_t)is_final(s->fst, state);
+    s->open[s->open_count++] = state;
+    s->path[s->depth++] = (frame){state, 0};
+}
+
+/* All that was opened since `root` is one component; if one of its states reaches an end, all do. */
+static void close_component(search *s, int32_t root)
+{
+    trl__components *c = s->out;
+    int32_t first = s->open_count;
+    uint8_t reaches = 0;
+    do
+        reaches |= c->coaccessible[s->open[--first]];
+    while (s->open[first] != root);
+    c->cyclic[c->count] = s->open_count - first > 1;
+    for (int32_t i = first; i < s->open_count; i++) {
+        c->component[s->open[i]] = c->count;
+        c->coaccessible[s->open[i]] = reaches;
+    }
+    s->open_count = first;
+    c->count++;
+}
+
+static void learn(search *s, int32_t state, int32_t next)
+{
+    if (s->out->component[next] < 0 && s->low[next] < s->low[state])
+        s->low[state] = s->low[next];
+    s->out->coaccessible[state] |= s->out->coaccessible[next];
+}
+
+static void search_from(search *s, int32_t start, int reached)
+{
+    enter(s, start, reached);
+    while (s->depth > 0) {
+        frame *top = &s->path[s->depth - 1];
+        if (top->arc < s->fst->range[top->state].count) {
+            int32_t next = next_of(s, top->state, top->arc++);
+            if (s->order[next] == 0)
+                enter(s, next, reached);
+            else
+                learn(s, top->state, next);
+            continue;
+        }
+        int32_t state = top->state;
+        if (s->low[state] == s->order[state])
+            close_component(s, state);
+        if (--s->depth > 0)
+            learn(s, s->path[s->depth - 1].state, state);
+    }
+}
+
+/* A component of one state is cyclic when an arc leads back to it. */
+static void find_loops(search *s)
+{
+    trl__components *c = s->out;
+    for (int32_t q = 0; q < s->fst->states; q++)
+        for (uint32_t i = 0; i < s->fst->range[q].count; i++)
+            if (next_of(s, q, i) == q)
+                c->cyclic[c->component[q]] = 1;
+    c->acyclic = 1;
+    for (int32_t i = 0; i < c->count; i++)
+        c->acyclic &= !c->cyclic[i];
+}
+
+static int make(search *s, size_t states)
+{
+    trl__components *c = s->out;
+    c->component = trl__alloc(states + 1, sizeof *c->component);
+    c->accessible = trl__alloc_zero(states + 1, 1);
+    c->coaccessible = trl__alloc_zero(states + 1, 1);
+    c->cyclic = trl__alloc_zero(states + 1, 1);
+    s->order = trl__alloc_zero(states + 1, sizeof *s->order);
+    s->low = trl__alloc(states + 1, sizeof *s->low);
+    s->open = trl__alloc(states + 1, sizeof *s->open);
+    s->path = trl__alloc(states + 1, sizeof *s->path);
+    if (!c->component || !c->accessible || !c->coaccessible || !c->cyclic || !s->order || !s->low || !s->open ||
+        !s->path)
+        return -1;
+    memset(c->component, 0xff, (states + 1) * sizeof *c->component);
+    return 0;
+}
+
+int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *err)
+{
+    *out = (trl__components){0};
+    search s = {.fst = fst, .out = out, .arc_size = fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : 16};
+    int code = make(&s, (size_t)fst->states);
+    if (code == 0) {
+        if (fst->start != TRL_NO_STATE)
+            search_from(&s, fst->start, 1);
+        for (int32_t q = 0; q < fst->states; q++)
+            if (s.order[q] == 0)
+                search_from(&s, q, 0);
+        find_loops(&s);
+    }
+    trl__free(s.order);
+    trl__free(s.low);
+    trl__free(s.open);
+    trl__free(s.path);
+    if (code < 0) {
+        trl__components_free(out);
+        return trl__fail_memory(err);
+    }
+    return 0;
+}
+
+void trl__components_free(trl__components *components)
+{
+    trl__free(components->component);
+    trl__free(components->accessible);
+    trl__free(components->coaccessible);
+    trl__free(components->cyclic);
+    *components = (trl__components){0};
+}

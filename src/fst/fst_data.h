@@ -1,0 +1,41 @@
+/* What a transducer is made of: one array of states, one of final weights, one of arcs.
+ *
+ * The arcs of a state are a range of the array of arcs. A range that lies at the end of the array grows in place, so a
+ * machine that is built state by state is compact without a single copy: it is the CSR form by state. Any other range
+ * that grows moves to the end with twice its room, and leaves a gap behind: the cost is O(1) per arc, as of a vector per state.
+ */
+#ifndef TRL_FST_FST_DATA_H
+#define TRL_FST_FST_DATA_H
+
+#include <trellis/fst.h>
+
+typedef struct trl__range {
+    uint64_t first; /* in arcs[] */
+    uint32_t count, room;
+} trl__range;
+
+struct trl_fst {
+    trl_semiring semiring;
+    int32_t start;
+    int32_t states;
+    size_t range_capacity, final_capacity;
+    trl__range *range; /* by state */
+    void *final;       /* by state: weights of the semiring's type */
+    void *arcs;        /* of the semiring's type (weighted.h) */
+    uint64_t used, capacity;
+    trl_symbols *isymbols, *osymbols;
+};
+
+/* Room for `count` more arcs at the end of a state's range. Returns 0, TRL_ELIMIT, TRL_ENOMEM. */
+int trl__fst_reserve(trl_fst *fst, int32_t state, uint64_t count, trl_error *err);
+
+/* An empty machine of the same semiring that shares the other's symbol tables. */
+int trl__fst_like(const trl_fst *fst, trl_fst **out, trl_error *err);
+
+/* Each takes the other's content: how an operation that builds anew changes a machine in place. */
+void trl__fst_swap(trl_fst *a, trl_fst *b);
+
+/* Removes the states for which keep[] is 0, with all arcs that lead to them; the others keep their order. */
+int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err);
+
+#endif

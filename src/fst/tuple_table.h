@@ -1,0 +1,95 @@
+/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is built from
+ * the states of others.
+ *
+ *     trl__tuples table = {.width = 3};
+ *     int64_t state = trl__tuples_add(&table, (int32_t[]){a, b, filter});    // old or new; -1: out of memory
+ *     const int32_t *key = trl__tuples_get(&table, state);                   // valid until the next addition
+ *     trl__tuples_free(&table);
+ *
+ * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot. Width is a
+ * constant where it is used, so the compiler unrolls comparing and hashing.
+ */
+#ifndef TRL_FST_TUPLE_TABLE_H
+#define TRL_FST_TUPLE_TABLE_H
+
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <string.h>
+
+typedef struct trl__tuples {
+    size_t width;
+    int32_t *keys; /* count * width */
+    size_t count, capacity;
+    uint32_t *slots; /* tuple + 1; 0: free */
+    size_t slot_count;
+} trl__tuples;
+
+static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < width; i++)
+        hash = (hash ^ (uint32_t)key[i]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    return hash;
+}
+
+static inline int trl__tuples_enlarge(trl__tuples *table)
+{
+    size_t size = table->slot_count ? 2 * table->slot_count : 64;
+    uint32_t *slots = trl__alloc_zero(size, sizeof *slots);
+    if (!slots)
+        return -1;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t at = trl__tuple_hash(table->keys + i * table->width, table->width) & (size - 1);
+        while (slots[at])
+            at = (at + 1) & (size - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    trl__free(table->slots);
+    table->slots = slots;
+    table->slot_count = size;
+    return 0;
+}
+
+static inline const int32_t *trl__tuples_get(const trl__tuples *table, int64_t tuple)
+{
+    return table->keys + (size_t)tuple * table->width;
+}
+
+/* The tuple's number, or -1 when it is not there. */
+static inline int64_t trl__tuples_find(const trl__tuples *table, const int32_t *key)
+{
+    size_t mask = table->slot_count - 1;
+    if (table->slot_count == 0)
+        return -1;
+    for (size_t at = trl__tuple_hash(key, table->width) & mask; table->slots[at]; at = (at + 1) & mask)
+        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+            return table->slots[at] - 1;
+    return -1;
+}
+
+/* Its number, adding it when it is new; -1: out of memory, or more than 2^31 - 1 tuples. */
+static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
+{
+    if (3 * table->slot_count <= 4 * table->count && trl__tuples_enlarge(table) < 0)
+        return -1;
+    size_t mask = table->slot_count - 1, at = trl__tuple_hash(key, table->width) & mask;
+    for (; table->slots[at]; at = (at + 1) & mask)
+        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+            return table->slots[at] - 1;
+    if (table->count == INT32_MAX ||
+        trl__grow((void **)&table->keys, &table->capacity, table->count + 1, table->width * sizeof *key) < 0)
+        return -1;
+    memcpy(table->keys + table->count * table->width, key, table->width * sizeof *key);
+    table->slots[at] = (uint32_t)++table->count;
+    return (int64_t)table->count - 1;
+}
+
+static inline void trl__tuples_free(trl__tuples *table)
+{
+    trl__free(table->keys);
+    trl__free(table->slots);
+    *table = (trl__tuples){.width = table->width};
+}
+
+#endif
