@@ -125,8 +125,12 @@ static int index_label(trl_symbols *symbols, int32_t label, size_t entry)
         symbols->entry[label] = (int32_t)entry + 1;
         return 0;
     }
+    uint64_t value = entry, *old = trl__map_find(&symbols->sparse, (const char *)&label, sizeof label);
+    if (old) {
+        *old = value;
+        return 0;
+    }
     int32_t *key = trl__arena_alloc(&symbols->keys, sizeof *key);
-    uint64_t value = entry;
     if (!key)
         return -1;
     *key = label;
