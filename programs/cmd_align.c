@@ -13,8 +13,9 @@ extern const cli_command cmd_align;
 
 struct values {
     cli_common common;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *mlf, *channel, *format, *utterance, *device;
-    int skip_bad, no_confidence, states, margin, cue_words;
+    corpus_input corpus;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device;
+    int no_confidence, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
 
@@ -26,6 +27,7 @@ typedef struct doubtful {
 typedef struct job {
     const struct values *values;
     trl_align_options options;
+    trl_corpus_options reading;
     trl_alignment_writer_options writing;
     trl_model *model;
     trl_lexicon *lexicon;
@@ -47,8 +49,10 @@ static int set_options(job *j)
     trl_error err;
     int code = cli_choose(&cmd_align, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)
-        code = corpus_channel_parse(&cmd_align, v->channel, &o->channel);
-    o->skip_bad = v->skip_bad;
+        code = corpus_input_parse(&cmd_align, &v->corpus, &j->reading, &o->channel);
+    j->reading.words = v->text;
+    j->reading.words_file = v->text_file;
+    o->skip_bad = v->corpus.skip_bad;
     o->beam = v->beam;
     o->acoustic_scale = v->scale;
     o->confidence = !v->no_confidence;
@@ -67,23 +71,12 @@ static int set_options(job *j)
 
 static int check_transcripts(const struct values *v)
 {
-    if ((v->text != NULL) + (v->text_file != NULL) + (v->mlf != NULL) > 1)
+    if ((v->text != NULL) + (v->text_file != NULL) + (v->corpus.mlf != NULL) > 1)
         return cli_usage_error(&cmd_align, "--text, --text-file and --mlf exclude each other");
     return 0;
 }
 
 /* ---- Preparation ---- */
-
-static int read_corpus(job *j, const char *path)
-{
-    const struct values *v = j->values;
-    trl_corpus_options o = trl_corpus_defaults();
-    o.words = v->text;
-    o.words_file = v->text_file;
-    o.labels = v->mlf;
-    int code = corpus_format_parse(&cmd_align, v->format, &o.format);
-    return code ? code : corpus_input_read(path, &o, v->skip_bad, &j->findings, &j->corpus);
-}
 
 static int open_writer(job *j)
 {
@@ -97,17 +90,19 @@ static int open_writer(job *j)
 static int prepare(job *j, char **arguments)
 {
     trl_error err;
+    const corpus_input *corpus = &j->values->corpus;
     int code = check_transcripts(j->values);
     if (code == 0)
         code = set_options(j);
     if (code == 0)
         code = cli_pool(&j->values->common, &j->pool);
-    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-                      trl_lexicon_read(arguments[2], NULL, &j->lexicon, &err) < 0))
+    if (code == 0 && trl_model_import(arguments[0], NULL, &j->model, &err) < 0)
         code = cli_failure(&err);
     if (code == 0)
+        code = corpus_input_lexicon(corpus, arguments[2], NULL, &j->lexicon);
+    if (code == 0)
         code = open_writer(j);
-    return code ? code : read_corpus(j, arguments[1]);
+    return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
 }
 
 /* ---- The work ---- */
@@ -231,7 +226,10 @@ static int align(job *j)
 static int run(void *values, int count, char **arguments)
 {
     (void)count;
-    job j = {.values = values, .options = trl_align_defaults(), .writing = trl_alignment_writer_defaults()};
+    job j = {.values = values,
+             .options = trl_align_defaults(),
+             .reading = trl_corpus_defaults(),
+             .writing = trl_alignment_writer_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_align, "say with -o in which folder the alignments go");
     int code = prepare(&j, arguments);
@@ -255,7 +253,6 @@ static const cli_option options[] = {
      "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
     {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},
     {"text-file", 0, CLI_TEXT, offsetof(struct values, text_file), "FILE", "the same from a text file"},
-    CORPUS_MLF_OPTION(struct values, mlf),
     {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
      "words that the lexicon lacks: fail (default), skip the utterance, or align them as noise"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",
@@ -276,12 +273,9 @@ static const cli_option options[] = {
      "factor on the log-likelihoods in the confidence (default 0.1)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
-    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
-     "channel of stereo sound, from 0 (default), or mix"},
-    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
-     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
-    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
-     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_SOUND_OPTIONS(struct values, corpus),
+    CORPUS_WORD_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
     {0}};
 

@@ -5,18 +5,7 @@
 #include <string.h>
 #include <trellis/audio.h>
 
-int corpus_format_parse(const cli_command *command, const char *name, trl_corpus_format *format)
-{
-    static const char *const names[] = {"auto", "kaldi", "folder", "manifest", "sound"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name ? name : "auto", names[i]) == 0) {
-            *format = (trl_corpus_format)i;
-            return 0;
-        }
-    return cli_usage_error(command, "--format is auto, kaldi, folder, manifest or sound, not '%s'", name);
-}
-
-int corpus_channel_parse(const cli_command *command, const char *name, int *channel)
+static int parse_channel(const cli_command *command, const char *name, int *channel)
 {
     char *end;
     long number = name ? strtol(name, &end, 10) : 0;
@@ -26,6 +15,25 @@ int corpus_channel_parse(const cli_command *command, const char *name, int *chan
         return cli_usage_error(command, "--channel is a number from 0 up, or mix, not '%s'", name);
     else
         *channel = (int)number;
+    return 0;
+}
+
+int corpus_input_parse(const cli_command *command, const corpus_input *input, trl_corpus_options *options, int *channel)
+{
+    static const char *const formats[] = {"auto", "kaldi", "folder", "manifest", "sound", NULL};
+    int format = TRL_CORPUS_AUTO;
+    int code = cli_choose(command, "format", input->format, formats, &format);
+    options->format = (trl_corpus_format)format;
+    options->labels = input->mlf;
+    return code || !channel ? code : parse_channel(command, input->channel, channel);
+}
+
+int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon)
+{
+    trl_error err;
+    if (trl_lexicon_read(path, findings, lexicon, &err) < 0 ||
+        (input->fold_case && trl_lexicon_fold_case(*lexicon, &err) < 0))
+        return cli_failure(&err);
     return 0;
 }
 

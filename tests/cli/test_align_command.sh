@@ -65,7 +65,7 @@ contains "$err" "--oov skip" "an unknown word"
 absent out_dir "an unknown word"
 align 1 unknown lexicon.txt -q --oov skip --to ctm
 contains "$err" "HMM" "--oov skip"
-contains "$err" "Ee (the lexicon has EE)" "--oov skip"
+contains "$err" "Ee (the lexicon has EE; --fold-case takes it)" "--oov skip"
 contains "$err" "unknown/ben/ben15.lab" "--oov skip"
 grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
 [ "$(cut -d ' ' -f 1 out_dir/words.ctm | uniq | wc -l)" = 22 ] || wrong "--oov skip: not 22 utterances are left"
@@ -74,6 +74,22 @@ contains "$err" "2 times a word" "--oov noise"
 contains "$err" "HMM (1)" "--oov noise"
 [ "$(grep -c ' HMM ' out_dir/words.ctm)" = 1 ] || wrong "--oov noise: HMM has no place"
 [ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
+
+# ---- Capitals ----
+cp -r sounds small
+for lab in small/*/*.lab; do tr '[:upper:]' '[:lower:]' <"$lab" >lower && mv lower "$lab"; done
+align 0 sounds lexicon.txt -q --to ctm
+cp out_dir/phones.ctm capital.ctm
+align 3 small lexicon.txt -q
+contains "$err" "--fold-case takes it" "small letters"
+align 0 small lexicon.txt -q --to ctm --fold-case
+cmp -s out_dir/phones.ctm capital.ctm || wrong "--fold-case gives other phones"
+grep -q '[A-Z]' <(cut -d ' ' -f 5 out_dir/words.ctm) && wrong "words are not as in the transcript: $(head -n 3 out_dir/words.ctm)"
+expect 0 "$TRELLIS" train small lexicon.txt -o small.trm -n 1 -q --set deltas=0 --fold-case
+cmp -s small.trm tones.trm || wrong "--fold-case trains another model"
+expect 1 "$TRELLIS" corpus check small --lexicon lexicon.txt
+contains "$out" "--fold-case takes it" "corpus check of small letters"
+expect 0 "$TRELLIS" corpus check small --lexicon lexicon.txt --fold-case
 
 # ---- Utterances that can't be used ----
 cp -r sounds broken
@@ -110,7 +126,7 @@ mistake 2 "beam" tones.trm sounds lexicon.txt -o out_dir --beam 0
 mistake 2 "acoustic_scale" tones.trm sounds lexicon.txt -o out_dir --acoustic-scale 0
 mistake 2 "cue_words" tones.trm sounds lexicon.txt -o out_dir --cue-words 0
 mistake 2 "--channel is a number" tones.trm sounds lexicon.txt -o out_dir --channel left
-mistake 2 "--format is auto" tones.trm sounds lexicon.txt -o out_dir --format zip
+mistake 2 "--format is one of auto" tones.trm sounds lexicon.txt -o out_dir --format zip
 mistake 2 "exclude each other" tones.trm sounds lexicon.txt -o out_dir --text A --text-file lines.txt
 mistake 3 "single sound file" tones.trm sounds lexicon.txt -o out_dir --text "AASS"
 mistake 3 "nowhere" tones.trm nowhere lexicon.txt -o out_dir
