@@ -21,7 +21,7 @@ struct values {
 
 typedef struct doubtful {
     const char *id;
-    double confidence, log_likelihood;
+    double fit;
 } doubtful;
 
 typedef struct job {
@@ -107,30 +107,11 @@ static int prepare(job *j, char **arguments)
 
 /* ---- The work ---- */
 
-/* The mean over the words' frames; 1 where there are none. */
-static double word_confidence(const trl_alignment *a)
-{
-    double sum = 0, frames = 0;
-    for (size_t i = 0; i < a->words.count; i++) {
-        const trl_segment *w = &a->words.items[i];
-        if (!w->label[0] || w->confidence < 0)
-            continue;
-        sum += (double)w->confidence * (w->end - w->first);
-        frames += w->end - w->first;
-    }
-    return frames > 0 ? sum / frames : 1;
-}
-
-static int is_worse(const doubtful *a, const doubtful *b)
-{
-    return a->confidence != b->confidence ? a->confidence < b->confidence : a->log_likelihood < b->log_likelihood;
-}
-
 static void note_worst(job *j, const trl_alignment *a)
 {
-    doubtful new = {a->utterance->id, word_confidence(a), a->log_likelihood};
+    doubtful new = {a->utterance->id, a->fit};
     size_t place = j->worst_count;
-    while (place > 0 && is_worse(&new, &j->worst[place - 1]))
+    while (place > 0 && new.fit < j->worst[place - 1].fit)
         place--;
     if (place == WORST)
         return;
@@ -162,15 +143,11 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
-    if (s->utterances < WORST_OF)
+    if (corpus_input_warn(common, j->findings) > 0 || s->utterances < WORST_OF)
         return;
     cli_say(common, "look at these first, their words fit worst:");
     for (size_t i = 0; i < j->worst_count; i++)
-        if (j->options.confidence)
-            cli_say(common, "  %s: confidence %.2f, log-likelihood %.1f per frame", j->worst[i].id,
-                    j->worst[i].confidence, j->worst[i].log_likelihood);
-        else
-            cli_say(common, "  %s: log-likelihood %.1f per frame", j->worst[i].id, j->worst[i].log_likelihood);
+        cli_say(common, "  %s: fit %.3f", j->worst[i].id, j->worst[i].fit);
 }
 
 /* The next finding of an unknown word, from *next on; NULL: no more. */
@@ -305,6 +282,16 @@ const cli_command cmd_align = {
         "(phone) at this frame, divided by that of all paths. Only paths within --confidence-margin frames of the best "
         "one are looked at, and log-likelihoods count times --acoustic-scale, since neighbouring frames are not "
         "independent. 1 means that no other place is likely; it does not say that the words were said at all.\n\n"
+        "That is what the fit of an utterance is for. In each frame the score of the aligned state is compared with "
+        "those of up "
+        "to 32 other states, spread over the model: fit = 1 - sum (best - aligned) / sum (best - mean of the others). "
+        "1 means that no other state was better anywhere, 0 that states taken at random would do as well. An "
+        "utterance is named in a warning when its fit is more than six robust standard deviations (1.4826 times the "
+        "median "
+        "deviation) and more than 0.06 below the median of the corpus; where it has less than 100 frames, its distance "
+        "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
+        "named. "
+        "The fits are in alignments.jsonl.\n\n"
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,

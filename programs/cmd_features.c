@@ -90,12 +90,7 @@ static void say_summary(const job *j, const trl_extract_summary *s)
         cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
                 s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
                 j->values->output);
-    if (s->upsampled > 0)
-        cli_say(&j->values->common,
-                "warning: %zu utterance%s recorded at less than the front end's %g Hz; its filters above %g Hz hear "
-                "nothing there. --set rate=%g fits.",
-                s->upsampled, s->upsampled == 1 ? " was" : "s were", trl_frontend_get(j->frontend)->rate,
-                s->lowest_rate / 2, s->lowest_rate);
+    corpus_input_warn(&j->values->common, j->findings);
 }
 
 static int extract(job *j)

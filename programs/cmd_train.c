@@ -180,17 +180,21 @@ static int prepare(job *j, char **arguments)
     return code ? code : corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
 }
 
-/* What was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
-static int report_skipped(const job *j)
+/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
+static int report_findings(const job *j)
 {
     int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
-    size_t count = trl_findings_count(j->findings), chosen = 0;
-    for (size_t i = 0; i < count; i++) {
-        const trl_finding *f = trl_findings_get(j->findings, i);
+    int exit_code = EXIT_CLEAN;
+    const trl_finding *f;
+    corpus_input_warn(&j->values->common, j->findings);
+    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
+        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT)
+            continue;
         corpus_print_finding(stderr, f);
-        chosen += is_choice && f->kind == TRL_FINDING_UNKNOWN_WORD;
+        if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)
+            exit_code = EXIT_FINDINGS;
     }
-    return count == chosen ? EXIT_CLEAN : EXIT_FINDINGS;
+    return exit_code;
 }
 
 static int train(job *j, const char *lexicon_name)
@@ -219,7 +223,7 @@ static int train(job *j, const char *lexicon_name)
         trl_train_clean(j->folder);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
             j->values->output);
-    return report_skipped(j);
+    return report_findings(j);
 }
 
 static int run(void *values, int count, char **arguments)
@@ -325,6 +329,9 @@ const cli_command cmd_train = {
         "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
         "the mean and variance of all frames. Variances are not below "
         "--variance-floor times the variance of all data.\n\n"
+        "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
+        "which "
+        "rule.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,
     .examples = "trellis train data/train lexicon.txt -o mono.trm\n"

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <trellis/audio.h>
 
+#define MISFITS_SHOWN 20
+
 static int parse_channel(const cli_command *command, const char *name, int *channel)
 {
     char *end;
@@ -57,6 +59,26 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
     if (fatal > most)
         fprintf(stderr, "and %zu more\n", fatal - most);
     return fatal;
+}
+
+size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)
+{
+    size_t misfits = 0, shown = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
+        misfits += f->kind == TRL_FINDING_MISFIT;
+        if (f->kind == TRL_FINDING_RATE)
+            cli_say(common, "warning: %s: %s", f->file, f->message);
+    }
+    if (misfits > 0)
+        cli_say(common, "warning: %zu transcript%s the sound; listen whether this is what is said:", misfits,
+                misfits == 1 ? " hardly fits" : "s hardly fit");
+    for (size_t i = 0; (f = trl_findings_get(findings, i)) && !common->quiet; i++)
+        if (f->kind == TRL_FINDING_MISFIT && shown++ < MISFITS_SHOWN)
+            corpus_print_finding(stderr, f);
+    if (misfits > MISFITS_SHOWN)
+        cli_say(common, "and %zu more", misfits - MISFITS_SHOWN);
+    return misfits;
 }
 
 int corpus_input_skipped(const trl_findings *findings, size_t skipped)

@@ -168,8 +168,12 @@ int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, d
 {
     int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
                               a->graph->tied_end, a->node_row, err);
-    if (code < 0)
-        return code;
+    return code < 0 ? code : trl__aligner_score_rows(a, search, scale, err);
+}
+
+int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, trl_error *err)
+{
+    int code = 0;
     search->row = a->rows.items;
     search->rows = (int32_t)a->rows.count;
     search->scores = trl__scratch_get(&a->scores, (size_t)a->rows.floats, sizeof *search->scores);

@@ -56,6 +56,9 @@ double trl__now(void);
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are set. */
 int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err);
 
+/* Its second half: the scores of the rows in aligner->rows, for the search's frames. */
+int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, trl_error *err);
+
 typedef enum trl__found { TRL__NOT_FOUND, TRL__FOUND, TRL__TOO_MUCH } trl__found;
 
 /* The tiled search. On TRL__FOUND the path is in hand; TRL__TOO_MUCH: the back-pointers would have taken more than

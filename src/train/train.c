@@ -6,6 +6,7 @@
 #include "base/text_file.h"
 #include "model/estimate.h"
 #include "train/checkpoint.h"
+#include "train/misfits.h"
 #include "train/train_history.h"
 
 #include <inttypes.h>
@@ -376,6 +377,8 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
         code = prepare(&t, corpus, frontend, err);
     for (int i = code == 0 ? t.checkpoint->iteration + 1 : 1; code == 0 && i <= t.iterations; i++)
         code = iterate(&t, i, err);
+    if (code == 0)
+        code = trl__find_misfits(t.data, lexicon, t.model, t.device, t.alignments, pool, skipped, err);
     trl__alignment_store_close(t.alignments);
     trl__training_data_destroy(t.data);
     trl__checkpoint_destroy(t.checkpoint);

@@ -54,6 +54,39 @@ printf '#!MLF!#\n"*/anna01.lab"\n%s\n.\n' "$(<lines.txt)" >words.mlf
 align 0 sounds/anna/anna01.wav lexicon.txt -q --mlf words.mlf
 cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--mlf with the same words gives other times"
 
+# ---- Words that were not said ----
+cp -r sounds swapped
+cp sounds/anna/anna08.lab swapped/ben/ben20.lab
+align 0 swapped lexicon.txt --to jsonl
+contains "$err" "warning: 1 transcript hardly fits the sound" "another's transcript"
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "another's transcript is named"
+[[ $err != *"look at these first"* ]] || wrong "there is nothing else to look at: $err"
+python3 - <<'END' || wrong "alignments.jsonl: ben20 has not the lowest fit by far"
+import json
+fits = {line["id"]: line["fit"] for line in map(json.loads, open("out_dir/alignments.jsonl"))}
+wrong = fits.pop("ben20")
+assert len(fits) == 23 and all(0.95 < fit <= 1 for fit in fits.values()) and wrong < 0.9
+END
+expect 0 "$TRELLIS" train swapped lexicon.txt -o swapped.trm -n 1 --set deltas=0
+contains "$err" "warning: 1 transcript hardly fits the sound" "training with another's transcript"
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "training with another's transcript"
+align 0 swapped/ben/ben20.wav lexicon.txt --text "SSEE SSEE SSEE"
+contains "$err" "warning: 1 transcript hardly fits" "one sound with wrong words"
+align 0 swapped/ben/ben20.wav lexicon.txt --text "$(<sounds/ben/ben20.lab)"
+[[ $err != *warning* ]] || wrong "a warning of right words: $err"
+
+# ---- Sound of a lower rate than the model's ----
+if command -v sox >/dev/null; then
+    mkdir low && cp -r sounds/anna low
+    sox sounds/anna/anna01.wav -r 8000 low/anna/anna01.wav
+    sox sounds/anna/anna03.wav -r 8000 low/anna/anna03.wav
+    align 0 low lexicon.txt
+    contains "$err" "low/anna/anna01.wav: 2 utterances were recorded at less than the front end's 16000 Hz" "a low rate"
+    [ "$(grep -c "warning: low/" <<<"$err")" = 1 ] || wrong "not one warning of the rate: $err"
+    align 0 low lexicon.txt -q
+    [ -z "$err" ] || wrong "--quiet is not quiet: $err"
+fi
+
 # ---- Unknown words ----
 cp -r sounds unknown
 echo "AASS HMM OOAA" >unknown/anna/anna02.lab
