@@ -105,6 +105,15 @@ static int prepare(job *j, char **arguments)
     return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
 }
 
+/* A sound alone, and nothing says what is said in it: the first thing that a new user tries. */
+static void say_how_to_give_words(const job *j)
+{
+    const struct values *v = j->values;
+    if (j->corpus && strcmp(trl_corpus_format_name(j->corpus), "sound") == 0 && !v->text && !v->text_file &&
+        !v->corpus.mlf)
+        fputs("Say with --text or --text-file what is said in the sound, or put it beside it (.lab, .txt).\n", stderr);
+}
+
 /* ---- The work ---- */
 
 static void note_worst(job *j, const trl_alignment *a)
@@ -212,6 +221,8 @@ static int run(void *values, int count, char **arguments)
     int code = prepare(&j, arguments);
     if (code == 0)
         code = align(&j);
+    else
+        say_how_to_give_words(&j);
     trl_alignment_writer_abort(j.writer);
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);

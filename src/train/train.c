@@ -359,6 +359,8 @@ static int prepare(training *t, const trl_corpus *corpus, const trl_frontend *fr
                                                 t->skipped, &t->data, err)
                     : trl__fail_memory(err);
     trl__free(features);
+    if (code < 0 && !o->resume)
+        trl_train_clean(o->folder); /* there is nothing to go on from */
     if (code == 0)
         code = create_model(t, err);
     if (code < 0)

@@ -166,6 +166,9 @@ mistake 3 "nowhere" tones.trm nowhere lexicon.txt -o out_dir
 mistake 3 "nothing.trm" nothing.trm sounds lexicon.txt -o out_dir
 mistake 3 "nothing.txt" tones.trm sounds nothing.txt -o out_dir
 mistake 3 "nothing.txt" tones.trm sounds/anna/anna01.wav lexicon.txt -o out_dir --text-file nothing.txt
+mistake 3 "not a model: a folder without" sounds sounds lexicon.txt -o out_dir
+cp sounds/anna/anna01.wav alone.wav
+mistake 3 "--text-file" tones.trm alone.wav lexicon.txt -o out_dir
 mistake 3 "nobody" tones.trm sounds lexicon.txt -o out_dir --utterance nobody
 mistake 3 "nothing.ark" tones.trm sounds lexicon.txt -o out_dir --likelihoods nothing.ark
 mistake 3 "no/such" tones.trm sounds lexicon.txt -o no/such/folder
