@@ -175,7 +175,10 @@ static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, tr
     trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_TOO_SHORT
                             : s->code == TRL_EINVAL ? TRL_FINDING_SEGMENT /* no such channel or time in the file */
                                                     : TRL_FINDING_UNREADABLE;
-    return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);
+    size_t place = strlen(u->source); /* need not be said twice */
+    int is_said = strncmp(s->why.text, u->source, place) == 0 && strncmp(s->why.text + place, ": ", 2) == 0;
+    return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s",
+                            s->why.text + (is_said ? place + 2 : 0));
 }
 
 static void note_rate(extraction *x, const trl_utterance *u, double rate)
