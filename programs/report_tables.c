@@ -137,6 +137,20 @@ static void start_names(FILE *out, const char *class, const char *const *columns
     fputs("<tbody>\n", out);
 }
 
+void report_unfit(FILE *out, const training_story *story)
+{
+    static const char *const columns[] = {"utterance", "fit", NULL};
+    const json_t *unfit = json_object_get(story->items[story->count - 1].results, "unfit");
+    start_names(out, "names", columns);
+    for (size_t k = 0; k < json_array_size(unfit); k++) {
+        fputs("<tr>", out);
+        html_text_cell(out, story_text(json_array_get(unfit, k), "id"));
+        html_number_cell(out, story_number(json_array_get(unfit, k), "fit"), 3);
+        fputc('\n', out);
+    }
+    fputs("</table></div>\n", out);
+}
+
 void report_worst(FILE *out, const training_story *story)
 {
     static const char *const columns[] = {"utterance", "log-likelihood", "below the mean", "times named", NULL};

@@ -4,6 +4,8 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 typedef struct worker {
     trl__aligner *aligner;
     trl__graph graph;
@@ -60,6 +62,24 @@ static int judge(const misfit_search *m, trl_findings *findings, trl_error *err)
     return code;
 }
 
+/* Keeps the TRL__NOTABLE lowest, in rising order; equal ones in corpus order. */
+static void note_lowest(const misfit_search *m, trl__pass_result *result)
+{
+    result->unfit_count = 0;
+    for (size_t i = 0; i < m->data->count; i++) {
+        size_t at = result->unfit_count;
+        if (!m->fits[i].utterance)
+            continue;
+        while (at > 0 && result->unfit[at - 1].value > m->fits[i].fit)
+            at--;
+        if (at == TRL__NOTABLE)
+            continue;
+        result->unfit_count += result->unfit_count < TRL__NOTABLE;
+        memmove(result->unfit + at + 1, result->unfit + at, (result->unfit_count - at - 1) * sizeof *result->unfit);
+        result->unfit[at] = (trl__notable){i, m->fits[i].fit};
+    }
+}
+
 static int set_up(misfit_search *m, const trl_model *model, trl__device *device, trl_error *err)
 {
     m->workers = trl__alloc_zero(m->worker_count, sizeof *m->workers);
@@ -77,7 +97,7 @@ static int set_up(misfit_search *m, const trl_model *model, trl__device *device,
 
 int trl__find_misfits(const trl__training_data *data, const trl_lexicon *lexicon, const trl_model *model,
                       trl__device *device, const trl__alignment_store *alignments, trl_pool *pool,
-                      trl_findings *findings, trl_error *err)
+                      trl_findings *findings, trl__pass_result *result, trl_error *err)
 {
     misfit_search m = {
         .data = data, .lexicon = lexicon, .alignments = alignments, .worker_count = (size_t)trl_pool_threads(pool)};
@@ -86,6 +106,8 @@ int trl__find_misfits(const trl__training_data *data, const trl_lexicon *lexicon
         code = trl_pool_for(pool, data->count, fit_utterance, &m, err);
     if (code == 0)
         code = judge(&m, findings, err);
+    if (code == 0)
+        note_lowest(&m, result);
     for (size_t i = 0; m.workers && i < m.worker_count; i++) {
         trl__aligner_destroy(m.workers[i].aligner);
         trl__graph_free(&m.workers[i].graph);

@@ -2,13 +2,12 @@
 #ifndef TRL_TRAIN_MISFITS_H
 #define TRL_TRAIN_MISFITS_H
 
-#include "train/alignment_store.h"
-#include "train/training_data.h"
+#include "train/train_pass.h"
 
-/* Adds findings (TRL_FINDING_MISFIT, see align/fit.h) for the paths of the last iteration in this model. Cost: less than an
- * iteration. */
+/* Adds findings (TRL_FINDING_MISFIT, see align/fit.h) for the paths of the last iteration in this model, and notes the lowest fits in the
+ * result. Cost: less than an iteration. */
 int trl__find_misfits(const trl__training_data *data, const trl_lexicon *lexicon, const trl_model *model,
                       trl__device *device, const trl__alignment_store *alignments, trl_pool *pool,
-                      trl_findings *findings, trl_error *err);
+                      trl_findings *findings, trl__pass_result *result, trl_error *err);
 
 #endif

@@ -250,6 +250,11 @@ static int save(training *t, int iteration, trl_error *err)
     return code < 0 ? code : trl__checkpoint_commit(t->checkpoint, iteration, err);
 }
 
+static int find_misfits(training *t, trl__pass_result *result, trl_error *err)
+{
+    return trl__find_misfits(t->data, t->lexicon, t->model, t->device, t->alignments, t->pool, t->skipped, result, err);
+}
+
 static int iterate(training *t, int iteration, trl_error *err)
 {
     trl__stats *stats;
@@ -261,6 +266,8 @@ static int iterate(training *t, int iteration, trl_error *err)
     if (code == 0)
         code = maximise(t, iteration, stats, &result, err);
     trl__stats_destroy(stats);
+    if (code == 0 && iteration == t->iterations)
+        code = find_misfits(t, &result, err);
     if (code == 0)
         code = remember(t, &result, err);
     if (code == 0)
@@ -377,10 +384,10 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     int code = trl_train_options_check(options, err);
     if (code == 0)
         code = prepare(&t, corpus, frontend, err);
+    if (code == 0 && t.checkpoint->iteration == t.iterations) /* only the warnings are left */
+        code = find_misfits(&t, &(trl__pass_result){0}, err);
     for (int i = code == 0 ? t.checkpoint->iteration + 1 : 1; code == 0 && i <= t.iterations; i++)
         code = iterate(&t, i, err);
-    if (code == 0)
-        code = trl__find_misfits(t.data, lexicon, t.model, t.device, t.alignments, pool, skipped, err);
     trl__alignment_store_close(t.alignments);
     trl__training_data_destroy(t.data);
     trl__checkpoint_destroy(t.checkpoint);

@@ -70,6 +70,13 @@ END
 expect 0 "$TRELLIS" train swapped lexicon.txt -o swapped.trm -n 1 --set deltas=0
 contains "$err" "warning: 1 transcript hardly fits the sound" "training with another's transcript"
 contains "$err" "swapped/ben/ben20.lab:1: ben20: " "training with another's transcript"
+[ "$(grep -c '"unfit":\[{"id":"ben20","fit":0\.' swapped.trm.journal)" = 1 ] || wrong "the journal does not name ben20 once"
+expect 0 "$TRELLIS" report swapped.trm -o swapped.html -q
+contains "$(grep -A 4 'Worst fit' swapped.html)" "<td class=text>ben20<td>0." "the report of training with another's transcript"
+expect 0 "$TRELLIS" train swapped lexicon.txt -o again.trm -n 1 --set deltas=0 --keep -q
+expect 0 "$TRELLIS" train swapped lexicon.txt -o again.trm -n 1 --set deltas=0 --resume
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "--resume after the last iteration"
+cmp -s again.trm swapped.trm || wrong "--resume after the last iteration gives another model"
 align 0 swapped/ben/ben20.wav lexicon.txt --text "SSEE SSEE SSEE"
 contains "$err" "warning: 1 transcript hardly fits" "one sound with wrong words"
 align 0 swapped/ben/ben20.wav lexicon.txt --text "$(<sounds/ben/ben20.lab)"
