@@ -209,7 +209,7 @@ static int write_utterances(FILE *out, const report_input *in, trl_error *err)
         report_unfit(out, in->story);
         fputs("</div>\n", out);
     }
-    fputs("<div>\n<h3>Worst aligned</h3>\n"
+    fputs("<div>\n<h3>Least likely</h3>\n"
           "<p class=note>Lowest log-likelihood per frame in the last iteration: noise, another room or language. Times "
           "named: in so many iterations among the worst.</p>\n",
           out);
