@@ -50,6 +50,7 @@ typedef struct trl__search {
     const trl_matrix *frames;
     int32_t begin, end; /* the frames of this call (all, or a tile of a beam search) */
     trl__combine combine;
+    int keep; /* statistics follow: `score` keeps what helps them */
 
     int32_t rows;
     const trl__row *row;
@@ -193,7 +194,7 @@ int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameter
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */
 int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Baum-Welch's step 3: every component's share of its state's posterior, from gamma; transitions from arc_count.
- * Shares below 1e-12 may be left out. */
+ * Shares below 1e-8 may be left out, and those of components that together do not reach the last bit of a score. */
 int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
                                 size_t count, trl__local_stats *local, trl_error *err);
 

@@ -73,7 +73,8 @@ trl__search_options trl__pass_search(const trl_train_options *options)
     return (trl__search_options){.margin = options->margin,
                                  .auto_margin = AUTO_MARGIN,
                                  .beam = options->beam,
-                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD,
+                                 .accumulates = 1};
 }
 
 /* ---- An utterance ---- */

@@ -143,7 +143,7 @@ static int add_frame(trl__local_stats *local, int32_t gaussian, const float *fra
     return 0;
 }
 
-static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
                       trl__search *s, trl__local_stats *local, trl_error *err)
 {
     (void)kept;
@@ -176,9 +176,10 @@ static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__
     return code;
 }
 
-static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
-                           trl__local_stats *local, trl_error *err)
+static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
+                           trl__search *s, trl__local_stats *local, trl_error *err)
 {
+    (void)kept;
     float *share = trl__cpu_scratch(stream, m);
     int code = share ? 0 : trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++)

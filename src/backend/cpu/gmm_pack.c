@@ -280,10 +280,10 @@ static void place_block(const trl__placed *placed, const trl__mixtures *m, int32
 }
 
 /* Frame by frame: centred value and square by turns. */
-static void place_frames(const trl__placed *placed, const trl__mixtures *m)
+static void place_frames(const trl__placed *placed, const trl__mixtures *m, int32_t end)
 {
     float *to = placed->values;
-    for (int32_t t = placed->begin; t < placed->end; t++) {
+    for (int32_t t = placed->piece; t < end; t++) {
         const float *from = trl_matrix_row(placed->source, (size_t)t);
         for (int32_t k = 0; k < m->dim; k++) {
             float value = from[k] - m->centre[k];
@@ -320,21 +320,30 @@ int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kerne
     int code = check_frames(frames, begin, end, err);
     if (code < 0)
         return code;
-    size_t count = (size_t)(end - begin), blocks = (count + TRL__BLOCK - 1) / TRL__BLOCK;
-    size_t block = trl__block_rows(m) * TRL__STRIDE;
+    size_t count = (size_t)(end - begin < TRL__PIECE ? end - begin : TRL__PIECE);
+    size_t blocks = (count + TRL__BLOCK - 1) / TRL__BLOCK;
     placed->source = frames;
     placed->begin = begin;
     placed->end = end;
+    placed->piece = -1;
     if (!kernel->group)
         return 0; /* the reference reads them where they are */
-    placed->values = kernel->in_lanes
-                         ? trl__scratch_get(&placed->memory, blocks * block + 1, sizeof(float))
-                         : trl__scratch_get(&placed->memory, count * 2 * (size_t)m->dim + 1, sizeof(float));
-    if (!placed->values)
-        return trl__fail_memory(err);
+    size_t floats = kernel->in_lanes ? blocks * trl__block_rows(m) * TRL__STRIDE
+                                     : (count + TRL__TILE) * 2 * (size_t)m->dim;
+    placed->values = trl__scratch_get(&placed->memory, floats + 1, sizeof(float));
+    return placed->values ? 0 : trl__fail_memory(err);
+}
+
+void trl__place_piece(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, int32_t t)
+{
+    int32_t first = t - (t - placed->begin) % TRL__PIECE;
+    int32_t end = placed->end - first < TRL__PIECE ? placed->end : first + TRL__PIECE;
+    if (!kernel->group || placed->piece == first)
+        return;
+    placed->piece = first;
     if (!kernel->in_lanes)
-        place_frames(placed, m);
-    for (size_t b = 0; kernel->in_lanes && b < blocks; b++)
-        place_block(placed, m, begin + (int32_t)(b * TRL__BLOCK), placed->values + b * block);
-    return 0;
+        place_frames(placed, m, placed->end - end < TRL__TILE ? placed->end : end + TRL__TILE);
+    float *block = placed->values;
+    for (; kernel->in_lanes && first < end; first += TRL__BLOCK, block += trl__block_rows(m) * TRL__STRIDE)
+        place_block(placed, m, first, block);
 }
