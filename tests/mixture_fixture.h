@@ -250,7 +250,8 @@ static inline int compare_add_frame(const trl__gmm_kernel *kernel, chance *c)
     kernel->add_frame(slot, frame, dim, weight);
     for (size_t i = 0; i < size + 1; i++)
         if (!(fabs(slot[i] - expected[i]) <= (i < size ? 1e-14 : 0))) {
-            printf("%s: dim %zu, place %zu of a slot is %.17g, not %.17g\n", kernel->name, dim, i, slot[i], expected[i]);
+            printf("%s: dim %zu, place %zu of a slot is %.17g, not %.17g\n", kernel->name, dim, i, slot[i],
+                   expected[i]);
             return 1;
         }
     return 0;

@@ -7,8 +7,8 @@
  *
  * Baum-Welch: a row's posterior is the sum over its nodes. Where step 1 has found the score of a mixture to be that of
  * its best component, to the last bit, the others' shares are below what the scores are known to, and the frame is
- * that component's; that is nearly always so. Only where components really share a frame, they are scored again, and
- * the kernel finds the shares. Those below LEAST_SHARE are left out: a million of them do not change a count. So most
+ * that component's; that is nearly always so. Frames that components really share are set aside, scored again many at
+ * once, and shared out by the kernel. Shares below LEAST_SHARE are left out: a million of them do not change a count. So most
  * frames cost one addition to one Gaussian, whatever the number of states and components. Long utterances go in pieces
  * whose frames stay in the cache while the rows change.
  */
@@ -19,7 +19,6 @@
 
 #define AHEAD 4 /* frames: slots fetched in advance */
 #define LEAST_SHARE 1e-8f
-#define NEARBY 8 /* frames: scoring a register of them costs as much as scoring one */
 
 /* ---- Viterbi ---- */
 
@@ -107,7 +106,6 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__pl
 typedef struct soft {
     trl__cpu_stream *stream;
     const trl__mixtures *m;
-    trl__placed *placed;
     const trl__kept *kept;
     const trl__search *s;
     trl__local_stats *local;
@@ -117,23 +115,31 @@ typedef struct soft {
     /* The row at hand, in the piece at hand. */
     const trl__row *row;
     int32_t first, end;
-    float *gamma;             /* from `first` on, and zeros for TRL__TILE frames more */
+    float *gamma;             /* from `first` on */
     const int32_t *component; /* the best, from row->first on; NULL: was not kept */
     const float *best, *score;
+
+    /* Its frames that several components share, set aside until there are enough for the kernel. */
+    int32_t mixed_count, mixed_frame[TRL__TILE];
+    float mixed_gamma[TRL__TILE];
+    trl_matrix mixed;
+    trl__placed *mixed_placed;
 } soft;
 
 static int set_up_soft(soft *w, trl__scratch *scratch)
 {
     const trl__search *s = w->s;
-    size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes;
+    size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, dim = (size_t)w->m->dim;
     char *memory = trl__scratch_get(
-        scratch, trl__piece(TRL__PIECE + TRL__TILE, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4), 1);
+        scratch,
+        trl__piece(TRL__PIECE, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(TRL__TILE * dim, 4), 1);
     w->share = trl__cpu_scratch(w->stream, w->m);
     if (!memory || !w->share)
         return -1;
-    w->gamma = trl__take(&memory, TRL__PIECE + TRL__TILE, 4);
+    w->gamma = trl__take(&memory, TRL__PIECE, 4);
     w->node_of = trl__take(&memory, rows, 4);
     w->link = trl__take(&memory, nodes, 4);
+    w->mixed = (trl_matrix){.data = trl__take(&memory, TRL__TILE * dim, 4), .cols = dim, .stride = dim};
     memset(w->node_of, -1, rows * sizeof *w->node_of);
     for (int32_t n = s->nodes - 1; n >= 0; n--)
         if (s->node_first[n] < s->node_end_frame[n]) {
@@ -147,7 +153,7 @@ static int set_up_soft(soft *w, trl__scratch *scratch)
 static void sum_gamma(soft *w, int32_t r)
 {
     const trl__search *s = w->s;
-    memset(w->gamma, 0, (size_t)(w->end - w->first + TRL__TILE) * sizeof *w->gamma);
+    memset(w->gamma, 0, (size_t)(w->end - w->first) * sizeof *w->gamma);
     for (int32_t n = w->node_of[r]; n >= 0; n = w->link[n]) {
         const float *gamma = s->gamma + s->gamma_offset[n] - s->node_first[n];
         int32_t from = s->node_first[n] > w->first ? s->node_first[n] : w->first;
@@ -169,57 +175,55 @@ static void find_kept(soft *w, int32_t r)
     w->score = w->s->scores + w->row->offset;
 }
 
-static int is_mixed(const soft *w, int32_t t)
+/* Is the frame all its best component's? */
+static int is_alone(const soft *w, int32_t t)
 {
     int32_t i = t - w->row->first;
-    return w->gamma[t - w->first] >= LEAST_SHARE && !(w->component && w->best[i] == w->score[i]);
+    return w->component && w->best[i] == w->score[i];
 }
 
-/* A frame that is all the best component's. */
-static int add_alone(const soft *w, int32_t t)
+static int add(const soft *w, int32_t component, int32_t t, float weight)
 {
-    int32_t gaussian = w->m->first_gaussian[w->row->tied] + w->component[t - w->row->first];
-    double *slot = trl__local_stats_slot(w->local, gaussian);
+    double *slot = trl__local_stats_slot(w->local, w->m->first_gaussian[w->row->tied] + component);
     if (slot)
-        w->stream->kernel->add_frame(slot, trl_matrix_row(w->s->frames, (size_t)t), (size_t)w->m->dim,
-                                     (double)w->gamma[t - w->first]);
+        w->stream->kernel->add_frame(slot, trl_matrix_row(w->s->frames, (size_t)t), (size_t)w->m->dim, (double)weight);
     return slot ? 0 : -1;
 }
 
-/* Frames [t, end) that have been shared out, to one component. */
-static int add_shares(const soft *w, int32_t c, int32_t t, int32_t end)
+/* Shares out the frames that were set aside. */
+static int add_mixed(soft *w, trl_error *err)
 {
-    const float *share = w->share + (size_t)c * TRL__TILE;
-    double *slot = NULL;
-    for (; t < end; t++, share++) {
-        if (*share < LEAST_SHARE)
-            continue;
-        if (!slot && !(slot = trl__local_stats_slot(w->local, w->m->first_gaussian[w->row->tied] + c)))
-            return -1;
-        w->stream->kernel->add_frame(slot, trl_matrix_row(w->s->frames, (size_t)t), (size_t)w->m->dim, (double)*share);
+    int32_t count = w->mixed_count;
+    w->mixed.rows = (size_t)count;
+    w->mixed_count = 0;
+    int code = count > 0 ? trl__place(w->mixed_placed, w->m, w->stream->kernel, &w->mixed, 0, count, err) : 0;
+    if (code < 0 || count == 0)
+        return code;
+    trl__place_piece(w->mixed_placed, w->m, w->stream->kernel, 0);
+    trl__gmm_work work = {w->m, w->mixed_placed, w->share, w->row->tied, 0, count, w->row->tied};
+    w->stream->kernel->shares(&work, w->mixed_gamma);
+    for (int32_t c = 0; c < trl__components(w->m, w->row->tied); c++) {
+        const float *share = w->share + (size_t)c * TRL__TILE;
+        for (int32_t i = 0; i < count; i++)
+            if (share[i] >= LEAST_SHARE && add(w, c, w->mixed_frame[i], share[i]) < 0)
+                return trl__fail_memory(err);
     }
     return 0;
 }
 
-/* From frame t, which several components share, to the last one nearby; returns the frame behind. */
-static int32_t add_mixed(const soft *w, int32_t t)
+static int set_aside(soft *w, int32_t t, trl_error *err)
 {
-    int32_t end = t + 1;
-    for (int32_t i = end; i < w->end && i < t + TRL__TILE && i < end + NEARBY; i++)
-        if (is_mixed(w, i))
-            end = i + 1;
-    trl__place_piece(w->placed, w->m, w->stream->kernel, t);
-    trl__gmm_work work = {w->m, w->placed, w->share, w->row->tied, t, end, w->row->tied};
-    w->stream->kernel->shares(&work, w->gamma + (t - w->first));
-    for (int32_t c = 0; c < trl__components(w->m, w->row->tied); c++)
-        if (add_shares(w, c, t, end) < 0)
-            return -1;
-    return end;
+    int32_t i = w->mixed_count++;
+    w->mixed_frame[i] = t;
+    w->mixed_gamma[i] = w->gamma[t - w->first];
+    memcpy(trl_matrix_row(&w->mixed, (size_t)i), trl_matrix_row(w->s->frames, (size_t)t), (size_t)w->m->dim * 4);
+    return w->mixed_count == TRL__TILE ? add_mixed(w, err) : 0;
 }
 
 /* What a row has in the piece [first, end). */
-static int add_row(soft *w, int32_t r, int32_t first, int32_t end)
+static int add_row(soft *w, int32_t r, int32_t first, int32_t end, trl_error *err)
 {
+    int code = 0;
     w->row = &w->s->row[r];
     w->first = w->row->first > first ? w->row->first : first;
     w->end = w->row->end < end ? w->row->end : end;
@@ -227,27 +231,26 @@ static int add_row(soft *w, int32_t r, int32_t first, int32_t end)
         return 0;
     sum_gamma(w, r);
     find_kept(w, r);
-    int32_t t = w->first;
-    while (t >= 0 && t < w->end)
-        if (is_mixed(w, t))
-            t = add_mixed(w, t);
-        else if (w->gamma[t - w->first] >= LEAST_SHARE && add_alone(w, t) < 0)
-            t = -1;
-        else
-            t++;
-    return t;
+    for (int32_t t = w->first; code == 0 && t < w->end; t++) {
+        if (w->gamma[t - w->first] < LEAST_SHARE)
+            continue;
+        if (!is_alone(w, t))
+            code = set_aside(w, t, err);
+        else if (add(w, w->component[t - w->row->first], t, w->gamma[t - w->first]) < 0)
+            code = trl__fail_memory(err);
+    }
+    return code < 0 ? code : add_mixed(w, err);
 }
 
-int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed,
-                             const trl__kept *kept, trl__search *s, trl__local_stats *local, trl_error *err)
+int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
+                             trl__local_stats *local, trl_error *err)
 {
-    soft w = {.stream = stream, .m = m, .placed = placed, .kept = kept, .s = s, .local = local};
-    if (set_up_soft(&w, &stream->work) < 0)
-        return trl__fail_memory(err);
-    for (int32_t first = 0; first < s->end; first += TRL__PIECE)
-        for (int32_t r = 0; r < s->rows; r++)
-            if (add_row(&w, r, first, s->end - first < TRL__PIECE ? s->end : first + TRL__PIECE) < 0)
-                return trl__fail_memory(err);
-    trl__add_arc_counts(s, local);
-    return 0;
+    soft w = {.stream = stream, .m = m, .mixed_placed = &stream->mixed, .kept = kept, .s = s, .local = local};
+    int code = set_up_soft(&w, &stream->work) < 0 ? trl__fail_memory(err) : 0;
+    for (int32_t first = 0; code == 0 && first < s->end; first += TRL__PIECE)
+        for (int32_t r = 0; code == 0 && r < s->rows; r++)
+            code = add_row(&w, r, first, s->end - first < TRL__PIECE ? s->end : first + TRL__PIECE, err);
+    if (code == 0)
+        trl__add_arc_counts(s, local);
+    return code;
 }

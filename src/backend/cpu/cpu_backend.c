@@ -129,6 +129,7 @@ static void stream_destroy(trl__stream *base)
         trl__scratch_free(&stream->placed[i].memory);
     for (size_t i = 0; i < stream->kept_capacity; i++)
         trl__scratch_free(&stream->kept[i].memory);
+    trl__scratch_free(&stream->mixed.memory);
     trl__free(stream->placed);
     trl__free(stream->kept);
     trl__scratch_free(&stream->components);
@@ -420,10 +421,10 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        trl__placed *placed = placed_for(stream, &searches[i], i, err);
+        const trl__placed *placed = placed_for(stream, &searches[i], i, err);
         if (!placed || !searches[i].arc_count)
             return placed ? trl__fail(err, TRL_EINVAL, "search %zu: no counts of arcs", i) : TRL_EINVAL;
-        code = steps_of(base)->accumulate_soft(stream, m, placed, &stream->kept[i], &searches[i], local, err);
+        code = steps_of(base)->accumulate_soft(stream, m, &stream->kept[i], &searches[i], local, err);
     }
     return code;
 }

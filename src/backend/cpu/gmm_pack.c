@@ -328,8 +328,8 @@ int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kerne
     placed->piece = -1;
     if (!kernel->group)
         return 0; /* the reference reads them where they are */
-    size_t floats = kernel->in_lanes ? blocks * trl__block_rows(m) * TRL__STRIDE
-                                     : (count + TRL__TILE) * 2 * (size_t)m->dim;
+    size_t floats =
+        kernel->in_lanes ? blocks * trl__block_rows(m) * TRL__STRIDE : (count + TRL__TILE) * 2 * (size_t)m->dim;
     placed->values = trl__scratch_get(&placed->memory, floats + 1, sizeof(float));
     return placed->values ? 0 : trl__fail_memory(err);
 }
