@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#define AHEAD 4 /* frames: slots fetched in advance */
+#define AHEAD 4 /* frames: what is fetched in advance */
 #define LEAST_SHARE 1e-8f
 
 /* ---- Viterbi ---- */
@@ -115,7 +115,7 @@ typedef struct soft {
     /* The row at hand, in the piece at hand. */
     const trl__row *row;
     int32_t first, end;
-    float *gamma;             /* from `first` on */
+    float *gamma;             /* from `first` on, and zeros for AHEAD frames more */
     const int32_t *component; /* the best, from row->first on; NULL: was not kept */
     const float *best, *score;
 
@@ -132,11 +132,11 @@ static int set_up_soft(soft *w, trl__scratch *scratch)
     size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, dim = (size_t)w->m->dim;
     char *memory = trl__scratch_get(
         scratch,
-        trl__piece(TRL__PIECE, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(TRL__TILE * dim, 4), 1);
+        trl__piece(TRL__PIECE + AHEAD, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(TRL__TILE * dim, 4), 1);
     w->share = trl__cpu_scratch(w->stream, w->m);
     if (!memory || !w->share)
         return -1;
-    w->gamma = trl__take(&memory, TRL__PIECE, 4);
+    w->gamma = trl__take(&memory, TRL__PIECE + AHEAD, 4);
     w->node_of = trl__take(&memory, rows, 4);
     w->link = trl__take(&memory, nodes, 4);
     w->mixed = (trl_matrix){.data = trl__take(&memory, TRL__TILE * dim, 4), .cols = dim, .stride = dim};
@@ -153,7 +153,7 @@ static int set_up_soft(soft *w, trl__scratch *scratch)
 static void sum_gamma(soft *w, int32_t r)
 {
     const trl__search *s = w->s;
-    memset(w->gamma, 0, (size_t)(w->end - w->first) * sizeof *w->gamma);
+    memset(w->gamma, 0, (size_t)(w->end - w->first + AHEAD) * sizeof *w->gamma);
     for (int32_t n = w->node_of[r]; n >= 0; n = w->link[n]) {
         const float *gamma = s->gamma + s->gamma_offset[n] - s->node_first[n];
         int32_t from = s->node_first[n] > w->first ? s->node_first[n] : w->first;
@@ -220,6 +220,13 @@ static int set_aside(soft *w, int32_t t, trl_error *err)
     return w->mixed_count == TRL__TILE ? add_mixed(w, err) : 0;
 }
 
+static void fetch_frame(const soft *w, int32_t t)
+{
+    const float *frame = trl_matrix_row(w->s->frames, (size_t)t);
+    for (int32_t k = 0; k < w->m->dim; k += 16)
+        __builtin_prefetch(frame + k);
+}
+
 /* What a row has in the piece [first, end). */
 static int add_row(soft *w, int32_t r, int32_t first, int32_t end, trl_error *err)
 {
@@ -232,6 +239,8 @@ static int add_row(soft *w, int32_t r, int32_t first, int32_t end, trl_error *er
     sum_gamma(w, r);
     find_kept(w, r);
     for (int32_t t = w->first; code == 0 && t < w->end; t++) {
+        if (w->gamma[t - w->first + AHEAD] >= LEAST_SHARE)
+            fetch_frame(w, t + AHEAD);
         if (w->gamma[t - w->first] < LEAST_SHARE)
             continue;
         if (!is_alone(w, t))

@@ -105,7 +105,8 @@ typedef struct search {
     wide *alpha, *score; /* by cell */
     wide *before, *now;  /* by node; [nodes] is the end, [nodes + 1] the start */
     trl__node_window window;
-    double common; /* logarithm of what was taken out of all paths */
+    uint8_t *plain; /* by frame: the exponents of all its cells are 0 */
+    double common;  /* logarithm of what was taken out of all paths */
     wide one_over_total;
 } search;
 
@@ -163,6 +164,7 @@ static int set_up(search *w, trl__scratch *scratch)
     w->score = trl__take(&memory, cells, sizeof(wide));
     w->before = trl__take(&memory, places, sizeof(wide));
     w->now = trl__take(&memory, places, sizeof(wide));
+    w->plain = trl__take(&memory, (size_t)s->end, 1);
     char *window = memory;
     trl__node_window_begin(&w->window, s, 0, &window);
     turn_arcs(w);
@@ -202,11 +204,16 @@ static inline wide weighted(const arc *a, const wide *values)
     return (wide){a->weight * values[a->node].value, values[a->node].exponent};
 }
 
-static inline wide sum_over(const arc *from, const arc *end, const wide *values)
+/* `plainly`: all exponents are known to be 0. A constant: compilers make a function for either. */
+static inline __attribute__((always_inline)) wide sum_over(const arc *from, const arc *end, const wide *values,
+                                                           const int plainly)
 {
-    wide total = from < end ? weighted(from, values) : (wide){0, 0};
-    for (const arc *a = from + 1; a < end; a++)
-        total = plus(total, weighted(a, values));
+    wide total = {0, 0};
+    for (const arc *a = from; a < end; a++)
+        if (plainly)
+            total.value += a->weight * values[a->node].value;
+        else
+            total = plus(total, weighted(a, values));
     return total;
 }
 
@@ -223,31 +230,45 @@ static double best_score(const search *w, int32_t t)
     return best == -INFINITY ? 0 : within_most(best);
 }
 
+/* One frame forwards; returns whether all exponents are 0 still. */
+static inline __attribute__((always_inline)) int advance(search *w, int32_t t, double common, double *top,
+                                                         const int plainly)
+{
+    const trl__search *s = w->s;
+    int64_t exponents = 0;
+    double best = 0;
+    for (int32_t i = 0; i < w->window.count; i++) {
+        int32_t n = w->window.active[i];
+        const node *own = &w->node[n];
+        put(&w->now[n], (wide){0, 0});
+        if (t >= s->node_end_frame[n])
+            continue;
+        wide score = exponential((double)s->scores[own->score + t] - common);
+        wide alpha = normal(product(sum_over(own->in, own->in_end, w->before, plainly), score));
+        exponents |= alpha.exponent | score.exponent;
+        if (alpha.exponent == 0 && alpha.value > best)
+            best = alpha.value;
+        put(&w->score[own->cell + t], score);
+        put(&w->alpha[own->cell + t], alpha);
+        put(&w->now[n], alpha);
+    }
+    *top = best;
+    return exponents == 0;
+}
+
 static void forward(search *w)
 {
     const trl__search *s = w->s;
     double top = 1;
+    int plainly = 1;
     clear(w);
     w->before[s->nodes + 1] = (wide){1, 0};
     for (int32_t t = 0; t < s->end; t++) {
         trl__node_window_step(&w->window, t);
         double common = best_score(w, t) - (top < LOW ? RISE : 0);
         w->common += common;
-        top = 0;
-        for (int32_t i = 0; i < w->window.count; i++) {
-            int32_t n = w->window.active[i];
-            const node *own = &w->node[n];
-            w->now[n] = (wide){0, 0};
-            if (t >= s->node_end_frame[n])
-                continue;
-            wide score = exponential((double)s->scores[own->score + t] - common);
-            wide alpha = normal(product(sum_over(own->in, own->in_end, w->before), score));
-            if (alpha.exponent == 0 && alpha.value > top)
-                top = alpha.value;
-            put(&w->score[own->cell + t], score);
-            put(&w->alpha[own->cell + t], alpha);
-            put(&w->now[n], alpha);
-        }
+        plainly = plainly ? advance(w, t, common, &top, 1) : advance(w, t, common, &top, 0);
+        w->plain[t] = (uint8_t)plainly;
         swap(w);
         if (t == 0)
             w->now[s->nodes + 1] = (wide){0, 0};
@@ -256,12 +277,18 @@ static void forward(search *w)
 
 /* The ways from a node at frame t to the end; each arc that leaves it is counted. `before` are the ways to the node, as
  * a share of all. */
-static inline wide leave(const search *w, int32_t n, wide before)
+static inline __attribute__((always_inline)) wide leave(const search *w, int32_t n, wide before, const int plainly)
 {
     double *count = w->s->arc_count;
     wide total = {0, 0};
     for (const arc *a = w->out + w->out_first[n], *end = w->out + w->out_first[n + 1]; a < end; a++) {
         wide behind = weighted(a, w->before);
+        if (plainly) {
+            total.value += behind.value;
+            if (count)
+                count[a->id] += before.value * behind.value;
+            continue;
+        }
         total = plus(total, behind);
         if (count && behind.value > 0)
             count[a->id] += plain(product(before, behind));
@@ -269,29 +296,47 @@ static inline wide leave(const search *w, int32_t n, wide before)
     return total;
 }
 
+/* One frame backwards; returns whether all exponents are 0 still. */
+static inline __attribute__((always_inline)) int go_back(search *w, int32_t t, const int plainly)
+{
+    const trl__search *s = w->s;
+    int64_t exponents = 0;
+    for (int32_t i = 0; i < w->window.count; i++) {
+        int32_t n = w->window.active[i];
+        put(&w->now[n], (wide){0, 0});
+        if (t < s->node_first[n])
+            continue;
+        int64_t cell = w->node[n].cell + t;
+        wide before = product(w->alpha[cell], w->one_over_total), beta;
+        if (plainly) {
+            beta = leave(w, n, before, 1);
+        } else {
+            before = normal(before);
+            beta = leave(w, n, before, 0);
+        }
+        wide gamma = product(before, beta), now = normal(product(beta, w->score[cell]));
+        s->gamma[s->gamma_offset[n] + (t - s->node_first[n])] = (float)(plainly ? gamma.value : plain(gamma));
+        exponents |= now.exponent;
+        put(&w->now[n], now);
+    }
+    return exponents == 0;
+}
+
 static void backward(search *w)
 {
     const trl__search *s = w->s;
+    int plainly = w->one_over_total.exponent == 0;
     clear(w);
     w->before[s->nodes] = (wide){1, 0};
     for (int32_t step = 0; step < s->end; step++) {
         int32_t t = s->end - 1 - step;
         trl__node_window_step(&w->window, step);
-        for (int32_t i = 0; i < w->window.count; i++) {
-            int32_t n = w->window.active[i];
-            w->now[n] = (wide){0, 0};
-            if (t < s->node_first[n])
-                continue;
-            int64_t cell = w->node[n].cell + t;
-            wide before = normal(product(w->alpha[cell], w->one_over_total)), beta = leave(w, n, before);
-            s->gamma[s->gamma_offset[n] + (t - s->node_first[n])] = (float)plain(product(before, beta));
-            put(&w->now[n], normal(product(beta, w->score[cell])));
-        }
+        plainly = plainly && w->one_over_total.exponent == 0 && w->plain[t] ? go_back(w, t, 1) : go_back(w, t, 0);
         swap(w);
         if (step == 0)
             w->now[s->nodes] = (wide){0, 0};
     }
-    leave(w, s->nodes + 1, w->one_over_total);
+    leave(w, s->nodes + 1, w->one_over_total, 0);
 }
 
 static void no_path(const trl__search *s)
@@ -309,7 +354,7 @@ int trl__cpu_forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error
     for (int32_t a = 0; s->arc_count && a < s->arc_first[s->nodes + 1]; a++)
         s->arc_count[a] = 0;
     forward(&w);
-    wide total = sum_over(w.in + s->arc_first[s->nodes], w.in + s->arc_first[s->nodes + 1], w.before);
+    wide total = sum_over(w.in + s->arc_first[s->nodes], w.in + s->arc_first[s->nodes + 1], w.before, 0);
     s->total = logarithm(total) + w.common;
     if (total.value == 0) {
         no_path(s);

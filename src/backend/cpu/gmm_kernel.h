@@ -18,6 +18,8 @@
 #include "backend/backend.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 #define TRL__MOST_ERROR 1e-3      /* nat: estimated rounding error of the dot product */
 #define TRL__MOST_VALUE 1e9       /* of |o|, |mean| */
 #define TRL__LEAST_VARIANCE 1e-15 /* v o² stays below 1e33, and a sum over any number of dimensions in range */
@@ -86,14 +88,30 @@ typedef struct trl__gmm_kernel {
     void (*add_frame)(double *slot, const float *frame, size_t dim, double weight);
 } trl__gmm_kernel;
 
-/* Written once, compiled for each instruction set. */
-static inline void trl__add_frame(double *restrict slot, const float *restrict frame, size_t dim, double weight)
+/* Written once, compiled for each instruction set: four values at a time, because few dimensions would be left over. */
+static inline void trl__add_frame(double *slot, const float *frame, size_t dim, double weight)
 {
+    typedef float four __attribute__((vector_size(16)));
+    typedef double wide_four __attribute__((vector_size(32)));
+    double *sums = slot + 1, *squares = slot + 1 + dim;
+    size_t k = 0;
     slot[0] += weight;
-    for (size_t k = 0; k < dim; k++) {
+    for (; k + 4 <= dim; k += 4) {
+        four values;
+        wide_four sum, square;
+        memcpy(&values, frame + k, sizeof values);
+        memcpy(&sum, sums + k, sizeof sum);
+        memcpy(&square, squares + k, sizeof square);
+        wide_four x = __builtin_convertvector(values, wide_four), weighted = x * weight;
+        sum += weighted;
+        square += weighted * x;
+        memcpy(sums + k, &sum, sizeof sum);
+        memcpy(squares + k, &square, sizeof square);
+    }
+    for (; k < dim; k++) {
         double x = (double)frame[k], weighted = x * weight;
-        slot[1 + k] += weighted;
-        slot[1 + dim + k] += weighted * x;
+        sums[k] += weighted;
+        squares[k] += weighted * x;
     }
 }
 
