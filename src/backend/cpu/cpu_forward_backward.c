@@ -63,11 +63,10 @@ static inline wide exponential(double x)
 {
     if (x == -INFINITY)
         return (wide){0, 0};
-    int64_t exponent = 0;
-    if (!(x > -170 && x < 170)) {
-        x = within_most(x);
-        exponent = (int64_t)rint(x / UNIT);
-    }
+    if (x > -170 && x < 170)
+        return (wide){exp(x), 0};
+    x = within_most(x);
+    int64_t exponent = (int64_t)rint(x / UNIT);
     return (wide){exp(x - (double)exponent * UNIT), exponent};
 }
 
