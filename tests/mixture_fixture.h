@@ -107,7 +107,7 @@ static inline int start_run(kernel_run *run, const trl__gmm_kernel *kernel, cons
                             const trl_matrix *frames, int32_t begin)
 {
     *run = (kernel_run){0};
-    if (trl__mixtures_pack(&run->m, model, kernel, NULL) < 0 ||
+    if (trl__mixtures_pack(&run->m, model, kernel, NULL, NULL) < 0 ||
         trl__place(&run->placed, &run->m, kernel, frames, begin, (int32_t)frames->rows, NULL) < 0)
         return -1;
     if (begin < (int32_t)frames->rows)

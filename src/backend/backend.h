@@ -1,7 +1,7 @@
 /* The door: everything that computes on frames goes through a backend's device.
  *
  *     trl__device_open("cpu", 0, &device, err);                        // or a level: "cpu:ref", "cpu:avx2" …
- *     trl__device_load_model(device, model, &parameters, err);         // packed for the device; shared by its streams
+ *     trl__device_load_model(device, model, pool, &parameters, err);   // packed for the device; shared by its streams
  *     trl__stream_create(device, &stream, err);                        // one per thread that works
  *     trl__stream_frames(stream, parameters, &search, 1, err);         // step 0: frames go up, transposed and centred
  *     trl__stream_score(stream, parameters, &search, 1, err);          // step 1: observation probabilities
@@ -22,6 +22,7 @@
 #include "model/statistics.h"
 
 #include <trellis/matrix.h>
+#include <trellis/pool.h>
 
 typedef struct trl__device trl__device;
 typedef struct trl__buffer trl__buffer;
@@ -127,7 +128,8 @@ typedef struct trl__backend {
     void (*stream_destroy)(trl__stream *stream);
     int (*wait)(trl__stream *stream, trl_error *err);
 
-    int (*load_model)(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+    int (*load_model)(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                      trl_error *err);
     void (*free_model)(trl__parameters *parameters);
 
     int (*frames)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
@@ -167,7 +169,9 @@ int trl__stream_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, 
                        trl_error *err);
 int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
                          trl_error *err);
-int trl__device_load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+/* The threads of the pool (NULL: the caller alone) share the packing. */
+int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                           trl_error *err);
 void trl__parameters_free(trl__parameters *parameters);
 int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);

@@ -50,7 +50,7 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
     outcome o = {0};
     assert_int_equal(trl__cpu_open(kernel, &device, &err), 0);
     assert_int_equal(trl__stream_create(device, &stream, &err), 0);
-    assert_int_equal(trl__device_load_model(device, &r->model, &parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(device, &r->model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__local_stats_create(&r->model, &local, &err), 0);
     assert_int_equal(trl__stats_create(&r->model, &o.viterbi, &err), 0);
     assert_int_equal(trl__stats_create(&r->model, &o.baum_welch, &err), 0);

@@ -93,7 +93,7 @@ static void make_setting(setting *x)
         assert_true(x->r->node_first[n] < x->r->node_end[n]);
     assert_int_equal(trl__device_open("cpu", 0, &x->device, &err), 0);
     assert_int_equal(trl__stream_create(x->device, &x->stream, &err), 0);
-    assert_int_equal(trl__device_load_model(x->device, &x->r->model, &x->parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(x->device, &x->r->model, NULL, &x->parameters, &err), 0);
     assert_int_equal(trl__local_stats_create(&x->r->model, &x->local, &err), 0);
 }
 
@@ -119,7 +119,7 @@ static void models_with_unfit_numbers_are_refused(void **state)
     for (size_t i = 0; i < 5; i++) {
         float old = model->variance[place];
         model->variance[place] = values[i];
-        assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER,
+        assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER,
                     "tied state 1, component 0: variance");
         assert_null(parameters);
         model->variance[place] = old;
@@ -127,13 +127,13 @@ static void models_with_unfit_numbers_are_refused(void **state)
     for (size_t i = 0; i < 4; i++) {
         float old = model->mean[place];
         model->mean[place] = means[i];
-        assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER, "in dimension 3");
+        assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER, "in dimension 3");
         model->mean[place] = old;
     }
     model->log_weight[1] = NAN;
-    assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER, "weight");
+    assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER, "weight");
     model->log_weight[1] = -INFINITY; /* a component that is never used */
-    assert_int_equal(trl__device_load_model(x.device, model, &parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(x.device, model, NULL, &parameters, &err), 0);
     trl__parameters_free(parameters);
     free_setting(&x);
 }
@@ -303,7 +303,7 @@ static void tiny_variances_are_noticed(void **state)
     for (int i = model.first_gaussian[1] * 20; i < model.first_gaussian[2] * 20; i++)
         model.variance[i] = 1e-5f;
     trl__mixtures m;
-    assert_int_equal(trl__mixtures_pack(&m, &model, &trl__gmm_base, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&m, &model, &trl__gmm_base, NULL, &err), 0);
     assert_true(!m.differences[0] && m.differences[1] && !m.differences[2] && m.any_differences);
     trl__mixtures_free(&m);
     free_mixtures(&model);
@@ -321,7 +321,7 @@ static int do_everything(const char *name, random_search *r)
     int code = trl__device_open(name, 0, &device, &err);
     code = code ? code : trl__stream_create(device, &stream, &err);
     code = code ? code : trl__buffer_create(device, 100, &buffer, &err);
-    code = code ? code : trl__device_load_model(device, &r->model, &parameters, &err);
+    code = code ? code : trl__device_load_model(device, &r->model, NULL, &parameters, &err);
     code = code ? code : trl__local_stats_create(&r->model, &local, &err);
     for (int i = 0; i < 2; i++) {
         code = code ? code : trl__stream_frames(stream, parameters, &r->s, 1, &err);

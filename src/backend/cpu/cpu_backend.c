@@ -151,13 +151,14 @@ float *trl__cpu_scratch(trl__cpu_stream *stream, const trl__mixtures *m)
 
 /* ---- Models ---- */
 
-static int load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err)
+static int load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                      trl_error *err)
 {
     trl__cpu_parameters *parameters = trl__alloc_zero(1, sizeof *parameters);
     *out = NULL;
     if (!parameters)
         return trl__fail_memory(err);
-    int code = trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, err);
+    int code = trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, pool, err);
     if (code < 0) {
         trl__free(parameters);
         return code;

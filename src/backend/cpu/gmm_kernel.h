@@ -120,7 +120,8 @@ extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__
     trl__gmm_neon;
 
 /* Packs for a kernel. TRL_ENUMBER: a mean is too large or a variance too small; TRL_EINVAL: a mixture of nothing. */
-int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_error *err);
+int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_pool *pool,
+                       trl_error *err);
 void trl__mixtures_free(trl__mixtures *m);
 
 /* Floats of a tied state's group of components. */
