@@ -309,6 +309,44 @@ static void tiny_variances_are_noticed(void **state)
     free_mixtures(&model);
 }
 
+/* The centre is the mean of all means; any number of threads packs the same bytes, and finds the first fault. */
+static void threads_share_the_packing(void **state)
+{
+    (void)state;
+    chance c = {4, 0};
+    trl_model model = random_mixtures(&c, (mixture_kind){7, 500, 6, 1, 3, 1}, 0);
+    size_t gaussians = (size_t)model.first_gaussian[500];
+    for (int i = model.first_gaussian[400] * 7; i < model.first_gaussian[401] * 7; i++)
+        model.variance[i] = 1e-5f;
+    trl_pool *pool;
+    trl__mixtures one, many;
+    assert_int_equal(trl_pool_create(5, &pool, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&one, &model, &trl__gmm_base, NULL, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&many, &model, &trl__gmm_base, pool, &err), 0);
+    for (size_t k = 0; k < 7; k++) {
+        double mean = 0;
+        for (size_t g = 0; g < gaussians; g++)
+            mean += (double)model.mean[g * 7 + k] / (double)gaussians;
+        assert_true(fabs((double)one.centre[k] - mean) <= 1e-6 * fabs(mean));
+    }
+    assert_memory_equal(one.centre, many.centre, 7 * sizeof(float));
+    for (int32_t t = 0; t < 500; t++) {
+        size_t groups = (size_t)(trl__components(&one, t) + one.group - 1) / (size_t)one.group;
+        assert_memory_equal(one.packed + one.at[t], many.packed + many.at[t],
+                            groups * trl__group_size(&one) * sizeof(float));
+    }
+    assert_memory_equal(one.differences, many.differences, 500);
+    assert_true(many.differences[400] && many.any_differences);
+    model.variance[(size_t)model.first_gaussian[450] * 7] = NAN;
+    model.variance[(size_t)model.first_gaussian[130] * 7] = NAN;
+    trl__mixtures none;
+    assert_says(trl__mixtures_pack(&none, &model, &trl__gmm_base, pool, &err), TRL_ENUMBER, "tied state 130,");
+    trl_pool_destroy(pool);
+    trl__mixtures_free(&one);
+    trl__mixtures_free(&many);
+    free_mixtures(&model);
+}
+
 /* ---- Memory ---- */
 
 static int do_everything(const char *name, random_search *r)
@@ -374,6 +412,7 @@ int main(void)
         cmocka_unit_test(other_rows_do_not_mislead),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(tiny_variances_are_noticed),
+        cmocka_unit_test(threads_share_the_packing),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return RUN(tests);

@@ -130,9 +130,10 @@ static int set_up_soft(soft *w, trl__scratch *scratch)
 {
     const trl__search *s = w->s;
     size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, dim = (size_t)w->m->dim;
-    char *memory = trl__scratch_get(
-        scratch,
-        trl__piece(TRL__PIECE + AHEAD, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) + trl__piece(TRL__TILE * dim, 4), 1);
+    char *memory = trl__scratch_get(scratch,
+                                    trl__piece(TRL__PIECE + AHEAD, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) +
+                                        trl__piece(TRL__TILE * dim, 4),
+                                    1);
     w->share = trl__cpu_scratch(w->stream, w->m);
     if (!memory || !w->share)
         return -1;

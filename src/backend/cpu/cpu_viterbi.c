@@ -20,8 +20,8 @@ typedef struct node {
     double weight[2];
     int32_t from[2];
     const arc *more, *more_end; /* the arcs behind the first two */
-    const float *score;   /* of frame s->begin; only those in the band are there */
-    int64_t bit;          /* of the next back-pointer */
+    const float *score;         /* of frame s->begin; only those in the band are there */
+    int64_t bit;                /* of the next back-pointer */
 } node;
 
 typedef struct search {
@@ -72,7 +72,8 @@ static int set_up(search *w, trl__scratch *scratch)
     size_t nodes = (size_t)(s->node_end - s->node_begin), places = nodes + 2;
     size_t arcs = (size_t)(s->arc_first[s->node_end] - s->arc_first[s->node_begin]);
     char *memory = trl__scratch_get(scratch,
-                                    trl__piece(nodes, sizeof(node)) + trl__piece(arcs, sizeof(arc)) + 2 * trl__piece(places, sizeof(double)) +
+                                    trl__piece(nodes, sizeof(node)) + trl__piece(arcs, sizeof(arc)) +
+                                        2 * trl__piece(places, sizeof(double)) +
                                         trl__node_window_size((int32_t)nodes, s->end - s->begin) + 1,
                                     1);
     if (!memory)
