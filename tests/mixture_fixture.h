@@ -237,7 +237,7 @@ static inline int compare_add_frame(const trl__gmm_kernel *kernel, chance *c)
 {
     float frame[70];
     double slot[2 * 70 + 2], expected[2 * 70 + 2], weight = pick(c, 2) ? 1 : (double)between(c, 0, 1);
-    size_t dim = (size_t)(1 + pick(c, 70)), size = 1 + 2 * dim;
+    size_t dim = 1 + (size_t)pick(c, 70), size = 1 + 2 * dim;
     for (size_t i = 0; i < size + 1; i++)
         slot[i] = expected[i] = (double)gauss(c);
     for (size_t k = 0; k < dim; k++)

@@ -168,12 +168,14 @@ static void sum_gamma(soft *w, int32_t r)
 static void find_kept(soft *w, int32_t r)
 {
     const trl__kept *kept = w->kept;
+    const trl__row *row = w->row, *then = r < kept->rows ? &kept->row[r] : NULL;
     w->component = NULL;
-    if (r >= kept->rows || memcmp(&kept->row[r], w->row, sizeof *w->row) != 0 || w->s->combine != TRL__LOG_ADD)
+    if (!then || then->tied != row->tied || then->first != row->first || then->end != row->end ||
+        then->offset != row->offset || w->s->combine != TRL__LOG_ADD)
         return;
-    w->component = kept->best.component + w->row->offset;
-    w->best = kept->best.score + w->row->offset;
-    w->score = w->s->scores + w->row->offset;
+    w->component = kept->best.component + row->offset;
+    w->best = kept->best.score + row->offset;
+    w->score = w->s->scores + row->offset;
 }
 
 /* Is the frame all its best component's? */
