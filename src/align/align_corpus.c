@@ -422,7 +422,7 @@ static int make_workers(alignment_job *j, trl_pool *pool, trl_error *err)
         return trl__fail_memory(err);
     int code = trl__device_open(j->options.device ? j->options.device : "cpu", 0, &j->device, err);
     if (code == 0 && !j->options.likelihoods)
-        code = trl__device_load_model(j->device, j->model, &j->parameters, err);
+        code = trl__device_load_model(j->device, j->model, pool, &j->parameters, err);
     for (int i = 0; code == 0 && i < j->worker_count; i++)
         code = trl__aligner_create(j->device, &j->workers[i].aligner, err);
     return code;

@@ -25,6 +25,7 @@ struct trl__aligner {
     const trl_matrix *likelihoods;
     double scale;         /* of likelihoods */
     int frames_are_there; /* the stream holds this utterance's frames */
+    int all_scored;       /* rows and scores are those of every node at every frame, and what was kept with them */
 
     const trl__graph *graph;
     int32_t frames;

@@ -193,6 +193,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
 {
     trl_iteration *n = &result->numbers;
     trl__estimate_options e = trl__estimate_defaults();
+    e.pool = t->pool;
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
     e.unseen_as_all = iteration == 1;
