@@ -80,7 +80,7 @@ static void note_lowest(const misfit_search *m, trl__pass_result *result)
     }
 }
 
-static int set_up(misfit_search *m, const trl_model *model, trl__device *device, trl_error *err)
+static int set_up(misfit_search *m, const trl_model *model, trl__device *device, trl_pool *pool, trl_error *err)
 {
     m->workers = trl__alloc_zero(m->worker_count, sizeof *m->workers);
     m->fits = trl__alloc_zero(m->data->count, sizeof *m->fits);
@@ -89,7 +89,7 @@ static int set_up(misfit_search *m, const trl_model *model, trl__device *device,
     trl__rivals_choose(&m->rivals, model);
     int code = trl__unit_map_create(model, m->lexicon, &m->map, err);
     if (code == 0)
-        code = trl__device_load_model(device, model, &m->parameters, err);
+        code = trl__device_load_model(device, model, pool, &m->parameters, err);
     for (size_t i = 0; code == 0 && i < m->worker_count; i++)
         code = trl__aligner_create(device, &m->workers[i].aligner, err);
     return code;
@@ -101,7 +101,7 @@ int trl__find_misfits(const trl__training_data *data, const trl_lexicon *lexicon
 {
     misfit_search m = {
         .data = data, .lexicon = lexicon, .alignments = alignments, .worker_count = (size_t)trl_pool_threads(pool)};
-    int code = set_up(&m, model, device, err);
+    int code = set_up(&m, model, device, pool, err);
     if (code == 0)
         code = trl_pool_for(pool, data->count, fit_utterance, &m, err);
     if (code == 0)
