@@ -84,16 +84,18 @@ static trl__alignment_store *reopen(const char *path, int wanted)
 }
 
 /* The M-step, on a copy; returns its seconds. */
-static double estimate(const trl_model *model, const trl__stats *stats)
+static double estimate(const trl_model *model, const trl__stats *stats, int threads)
 {
     trl_error err;
     trl_model *copy;
     trl__estimate_result result;
     trl__estimate_options options = trl__estimate_defaults();
     bench_check(trl__model_copy(model, &copy, &err), &err);
+    bench_check(trl_pool_create(threads, &options.pool, &err), &err);
     double start = bench_wall_seconds();
     bench_check(trl__estimate(copy, stats, &options, &result, &err), &err);
     double used = bench_wall_seconds() - start;
+    trl_pool_destroy(options.pool);
     trl_model_destroy(copy);
     return used;
 }
@@ -146,7 +148,7 @@ train_cost train_iterate(train_bench *b, const train_set *set, const trl_lexicon
     if (aligned)
         *aligned = store;
     trl_iteration *n = &c.numbers;
-    n->estimate = how->m_step ? estimate(model, sums) : 0;
+    n->estimate = how->m_step ? estimate(model, sums, how->threads) : 0;
     c.wall += n->estimate;
     c.cpu += n->estimate;
     c.steps = n->load + n->score + n->alpha + n->backtrack + n->accumulate;

@@ -13,19 +13,21 @@ extern const cli_command cmd_align;
 
 struct values {
     cli_common common;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *mlf, *channel, *format, *utterance, *device;
-    int skip_bad, no_confidence, states, margin, cue_words;
+    corpus_input corpus;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device;
+    int no_confidence, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
 
 typedef struct doubtful {
     const char *id;
-    double confidence, log_likelihood;
+    double fit;
 } doubtful;
 
 typedef struct job {
     const struct values *values;
     trl_align_options options;
+    trl_corpus_options reading;
     trl_alignment_writer_options writing;
     trl_model *model;
     trl_lexicon *lexicon;
@@ -47,8 +49,10 @@ static int set_options(job *j)
     trl_error err;
     int code = cli_choose(&cmd_align, "oov", v->oov, words, &o->unknown_words);
     if (code == 0)
-        code = corpus_channel_parse(&cmd_align, v->channel, &o->channel);
-    o->skip_bad = v->skip_bad;
+        code = corpus_input_parse(&cmd_align, &v->corpus, &j->reading, &o->channel);
+    j->reading.words = v->text;
+    j->reading.words_file = v->text_file;
+    o->skip_bad = v->corpus.skip_bad;
     o->beam = v->beam;
     o->acoustic_scale = v->scale;
     o->confidence = !v->no_confidence;
@@ -67,23 +71,12 @@ static int set_options(job *j)
 
 static int check_transcripts(const struct values *v)
 {
-    if ((v->text != NULL) + (v->text_file != NULL) + (v->mlf != NULL) > 1)
+    if ((v->text != NULL) + (v->text_file != NULL) + (v->corpus.mlf != NULL) > 1)
         return cli_usage_error(&cmd_align, "--text, --text-file and --mlf exclude each other");
     return 0;
 }
 
 /* ---- Preparation ---- */
-
-static int read_corpus(job *j, const char *path)
-{
-    const struct values *v = j->values;
-    trl_corpus_options o = trl_corpus_defaults();
-    o.words = v->text;
-    o.words_file = v->text_file;
-    o.labels = v->mlf;
-    int code = corpus_format_parse(&cmd_align, v->format, &o.format);
-    return code ? code : corpus_input_read(path, &o, v->skip_bad, &j->findings, &j->corpus);
-}
 
 static int open_writer(job *j)
 {
@@ -97,45 +90,37 @@ static int open_writer(job *j)
 static int prepare(job *j, char **arguments)
 {
     trl_error err;
+    const corpus_input *corpus = &j->values->corpus;
     int code = check_transcripts(j->values);
     if (code == 0)
         code = set_options(j);
     if (code == 0)
         code = cli_pool(&j->values->common, &j->pool);
-    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-                      trl_lexicon_read(arguments[2], NULL, &j->lexicon, &err) < 0))
+    if (code == 0 && trl_model_import(arguments[0], NULL, &j->model, &err) < 0)
         code = cli_failure(&err);
     if (code == 0)
+        code = corpus_input_lexicon(corpus, arguments[2], NULL, &j->lexicon);
+    if (code == 0)
         code = open_writer(j);
-    return code ? code : read_corpus(j, arguments[1]);
+    return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
+}
+
+/* A sound alone, and nothing says what is said in it: the first thing that a new user tries. */
+static void say_how_to_give_words(const job *j)
+{
+    const struct values *v = j->values;
+    if (j->corpus && strcmp(trl_corpus_format_name(j->corpus), "sound") == 0 && !v->text && !v->text_file &&
+        !v->corpus.mlf)
+        fputs("Say with --text or --text-file what is said in the sound, or put it beside it (.lab, .txt).\n", stderr);
 }
 
 /* ---- The work ---- */
 
-/* The mean over the words' frames; 1 where there are none. */
-static double word_confidence(const trl_alignment *a)
-{
-    double sum = 0, frames = 0;
-    for (size_t i = 0; i < a->words.count; i++) {
-        const trl_segment *w = &a->words.items[i];
-        if (!w->label[0] || w->confidence < 0)
-            continue;
-        sum += (double)w->confidence * (w->end - w->first);
-        frames += w->end - w->first;
-    }
-    return frames > 0 ? sum / frames : 1;
-}
-
-static int is_worse(const doubtful *a, const doubtful *b)
-{
-    return a->confidence != b->confidence ? a->confidence < b->confidence : a->log_likelihood < b->log_likelihood;
-}
-
 static void note_worst(job *j, const trl_alignment *a)
 {
-    doubtful new = {a->utterance->id, word_confidence(a), a->log_likelihood};
+    doubtful new = {a->utterance->id, a->fit};
     size_t place = j->worst_count;
-    while (place > 0 && is_worse(&new, &j->worst[place - 1]))
+    while (place > 0 && new.fit < j->worst[place - 1].fit)
         place--;
     if (place == WORST)
         return;
@@ -167,15 +152,11 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
-    if (s->utterances < WORST_OF)
+    if (corpus_input_warn(common, j->findings) > 0 || s->utterances < WORST_OF)
         return;
     cli_say(common, "look at these first, their words fit worst:");
     for (size_t i = 0; i < j->worst_count; i++)
-        if (j->options.confidence)
-            cli_say(common, "  %s: confidence %.2f, log-likelihood %.1f per frame", j->worst[i].id,
-                    j->worst[i].confidence, j->worst[i].log_likelihood);
-        else
-            cli_say(common, "  %s: log-likelihood %.1f per frame", j->worst[i].id, j->worst[i].log_likelihood);
+        cli_say(common, "  %s: fit %.3f", j->worst[i].id, j->worst[i].fit);
 }
 
 /* The next finding of an unknown word, from *next on; NULL: no more. */
@@ -231,12 +212,17 @@ static int align(job *j)
 static int run(void *values, int count, char **arguments)
 {
     (void)count;
-    job j = {.values = values, .options = trl_align_defaults(), .writing = trl_alignment_writer_defaults()};
+    job j = {.values = values,
+             .options = trl_align_defaults(),
+             .reading = trl_corpus_defaults(),
+             .writing = trl_alignment_writer_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_align, "say with -o in which folder the alignments go");
     int code = prepare(&j, arguments);
     if (code == 0)
         code = align(&j);
+    else
+        say_how_to_give_words(&j);
     trl_alignment_writer_abort(j.writer);
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);
@@ -255,7 +241,6 @@ static const cli_option options[] = {
      "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
     {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},
     {"text-file", 0, CLI_TEXT, offsetof(struct values, text_file), "FILE", "the same from a text file"},
-    CORPUS_MLF_OPTION(struct values, mlf),
     {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
      "words that the lexicon lacks: fail (default), skip the utterance, or align them as noise"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",
@@ -276,12 +261,9 @@ static const cli_option options[] = {
      "factor on the log-likelihoods in the confidence (default 0.1)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
-    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
-     "channel of stereo sound, from 0 (default), or mix"},
-    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
-     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
-    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
-     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_SOUND_OPTIONS(struct values, corpus),
+    CORPUS_WORD_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
     {0}};
 
@@ -311,6 +293,16 @@ const cli_command cmd_align = {
         "(phone) at this frame, divided by that of all paths. Only paths within --confidence-margin frames of the best "
         "one are looked at, and log-likelihoods count times --acoustic-scale, since neighbouring frames are not "
         "independent. 1 means that no other place is likely; it does not say that the words were said at all.\n\n"
+        "That is what the fit of an utterance is for. In each frame the score of the aligned state is compared with "
+        "those of up "
+        "to 32 other states, spread over the model: fit = 1 - sum (best - aligned) / sum (best - mean of the others). "
+        "1 means that no other state was better anywhere, 0 that states taken at random would do as well. An "
+        "utterance is named in a warning when its fit is more than six robust standard deviations (1.4826 times the "
+        "median "
+        "deviation) and more than 0.06 below the median of the corpus; where it has less than 100 frames, its distance "
+        "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
+        "named. "
+        "The fits are in alignments.jsonl.\n\n"
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,

@@ -13,7 +13,8 @@ extern const cli_command cmd_corpus_check;
 
 struct values {
     cli_common common;
-    const char *lexicon, *json, *format, *mlf;
+    corpus_input corpus;
+    const char *lexicon, *json;
     double rate, clipped, phone, characters;
     int all, text_optional;
 };
@@ -228,18 +229,16 @@ static int check_sounds(const struct values *v, report *r)
     return code < 0 ? cli_failure(&err) : 0;
 }
 
-static int check(const struct values *v, trl_corpus_format format, report *r)
+static int check(const struct values *v, const trl_corpus_options *reading, report *r)
 {
     trl_error err;
-    trl_corpus_options o = trl_corpus_defaults();
-    o.format = format;
-    o.need_text = !v->text_optional;
-    o.labels = v->mlf;
-    if ((v->json && trl_file_create(v->json, &r->json, &err) < 0) || trl_findings_create(&r->findings, &err) < 0 ||
-        (v->lexicon && trl_lexicon_read(v->lexicon, r->findings, &r->lexicon, &err) < 0) ||
-        trl_corpus_read(r->corpus_path, &o, r->findings, &r->corpus, &err) < 0)
+    if ((v->json && trl_file_create(v->json, &r->json, &err) < 0) || trl_findings_create(&r->findings, &err) < 0)
         return cli_failure(&err);
-    int exit_code = check_sounds(v, r);
+    int exit_code = v->lexicon ? corpus_input_lexicon(&v->corpus, v->lexicon, r->findings, &r->lexicon) : 0;
+    if (exit_code == 0 && trl_corpus_read(r->corpus_path, reading, r->findings, &r->corpus, &err) < 0)
+        exit_code = cli_failure(&err);
+    if (exit_code == 0)
+        exit_code = check_sounds(v, r);
     if (exit_code == 0 && v->json)
         exit_code = write_json(r);
     if (exit_code == 0 && !(v->json && strcmp(v->json, "-") == 0))
@@ -253,14 +252,15 @@ static int run(void *values, int count, char **arguments)
 {
     (void)count;
     const struct values *v = values;
-    trl_corpus_format format = TRL_CORPUS_AUTO;
-    int exit_code = v->format ? corpus_format_parse(&cmd_corpus_check, v->format, &format) : 0;
+    trl_corpus_options reading = trl_corpus_defaults();
+    reading.need_text = !v->text_optional;
+    int exit_code = corpus_input_parse(&cmd_corpus_check, &v->corpus, &reading, NULL);
     if (exit_code == 0)
         exit_code = check_numbers(v);
     if (exit_code)
         return exit_code;
     report r = {.corpus_path = arguments[0]};
-    exit_code = check(v, format, &r);
+    exit_code = check(v, &reading, &r);
     trl_file_abort(r.json);
     trl_corpus_destroy(r.corpus);
     trl_lexicon_destroy(r.lexicon);
@@ -274,9 +274,8 @@ static const cli_option options[] = {
     {"json", 0, CLI_TEXT, offsetof(struct values, json), "FILE",
      "write the findings as JSON; - is standard output, instead of the text"},
     {"all", 'a', CLI_FLAG, offsetof(struct values, all), NULL, "show every finding, not only the first 20 of a kind"},
-    {"format", 'f', CLI_TEXT, offsetof(struct values, format), "FORM",
-     "auto (the default), kaldi, folder, manifest or sound"},
-    CORPUS_MLF_OPTION(struct values, mlf),
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_WORD_OPTIONS(struct values, corpus),
     {"rate", 'r', CLI_NUMBER, offsetof(struct values, rate), "HZ",
      "the sample rate to expect; without it the one that most recordings have"},
     {"text-optional", 0, CLI_FLAG, offsetof(struct values, text_optional), NULL,

@@ -15,8 +15,9 @@ extern const cli_command cmd_features;
 struct values {
     cli_common common;
     frontend_input frontend;
-    const char *output, *channel, *format, *plot, *utterance;
-    int skip_bad, describe;
+    corpus_input corpus;
+    const char *output, *plot, *utterance;
+    int describe;
 };
 
 /* HTK's code for what the frames are, with qualifiers; USER (9) for what HTK has no name for. */
@@ -73,7 +74,7 @@ static int open_writer(job *j)
     snprintf(provenance, sizeof provenance,
              "trellis %s\ncommand = features\ncorpus = %s, %zu utterances\nchannel = %s\n", trl_version(),
              trl_corpus_format_name(j->corpus), trl_corpus_count(j->corpus),
-             j->values->channel ? j->values->channel : "0");
+             j->values->corpus.channel ? j->values->corpus.channel : "0");
     const trl_frontend_options *o = trl_frontend_get(j->frontend);
     trl_feature_writer_options w = trl_feature_writer_defaults();
     w.frontend = trl_frontend_description(j->frontend);
@@ -89,12 +90,7 @@ static void say_summary(const job *j, const trl_extract_summary *s)
         cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
                 s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
                 j->values->output);
-    if (s->upsampled > 0)
-        cli_say(&j->values->common,
-                "warning: %zu utterance%s recorded at less than the front end's %g Hz; its filters above %g Hz hear "
-                "nothing there. --set rate=%g fits.",
-                s->upsampled, s->upsampled == 1 ? " was" : "s were", trl_frontend_get(j->frontend)->rate,
-                s->lowest_rate / 2, s->lowest_rate);
+    corpus_input_warn(&j->values->common, j->findings);
 }
 
 static int extract(job *j)
@@ -103,7 +99,7 @@ static int extract(job *j)
     trl_extract_summary summary;
     trl_extract_options o = trl_extract_defaults();
     o.channel = j->channel;
-    o.skip_bad = j->values->skip_bad;
+    o.skip_bad = j->values->corpus.skip_bad;
     o.only = j->writer ? NULL : j->drawn;
     o.progress = j->writer ? cli_progress(&j->values->common, "features", "utt", trl_corpus_count(j->corpus)) : NULL;
     int failed =
@@ -168,13 +164,11 @@ static int prepare(job *j, const char *path)
 {
     trl_corpus_options o = trl_corpus_defaults();
     o.need_text = 0;
-    int code = corpus_channel_parse(&cmd_features, j->values->channel, &j->channel);
-    if (code == 0)
-        code = corpus_format_parse(&cmd_features, j->values->format, &o.format);
+    int code = corpus_input_parse(&cmd_features, &j->values->corpus, &o, &j->channel);
     if (code == 0)
         code = cli_pool(&j->values->common, &j->pool);
     if (code == 0)
-        code = corpus_input_read(path, &o, j->values->skip_bad, &j->findings, &j->corpus);
+        code = corpus_input_read(path, &o, j->values->corpus.skip_bad, &j->findings, &j->corpus);
     if (code == 0)
         code = choose_drawn(j, path);
     return code == 0 ? open_writer(j) : code;
@@ -226,12 +220,8 @@ static const cli_option options[] = {
     FRONTEND_INPUT_OPTIONS(struct values, frontend),
     {"describe", 0, CLI_FLAG, offsetof(struct values, describe), NULL,
      "print the front end's whole description and stop"},
-    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
-     "channel of stereo sound, from 0 (default), or mix"},
-    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
-     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
-    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
-     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"plot", 0, CLI_TEXT, offsetof(struct values, plot), "FILE",
      "draw waveform, spectrogram and coefficients of an utterance: .png, .svg, .pdf (gnuplot)"},
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "which one to draw; default: the first"},

@@ -14,15 +14,17 @@ extern const cli_command cmd_train;
 struct values {
     cli_common common;
     frontend_input frontend;
-    const char *output, *channel, *format, *mlf, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
+    corpus_input corpus;
+    const char *output, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
     const char *silence_topology;
-    int skip_bad, resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
+    int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
 };
 
 typedef struct job {
     const struct values *values;
     trl_train_options options;
+    trl_corpus_options reading;
     trl_frontend *frontend;
     trl_findings *findings;
     trl_corpus *corpus;
@@ -54,7 +56,7 @@ static int parse_margin(const char *given, int *margin)
 static int check_features(const struct values *v)
 {
     const frontend_input *f = &v->frontend;
-    if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->channel))
+    if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->corpus.channel))
         return cli_usage_error(&cmd_train, "--features have their front end: --preset, --config, --set, --transform "
                                            "and --channel are for the sound");
     return 0;
@@ -81,7 +83,7 @@ static int set_options(job *j)
     if (code == 0)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
-        code = corpus_channel_parse(&cmd_train, v->channel, &o->channel);
+        code = corpus_input_parse(&cmd_train, &v->corpus, &j->reading, &o->channel);
     o->components = v->components;
     o->total_gaussians = (int64_t)v->total;
     o->occupancy_power = v->power;
@@ -92,7 +94,7 @@ static int set_options(job *j)
     o->variance_floor = v->variance_floor;
     o->least_count = v->least_count;
     o->seed = (uint64_t)v->seed;
-    o->skip_bad = v->skip_bad;
+    o->skip_bad = v->corpus.skip_bad;
     o->resume = v->resume;
     o->features = v->features;
     o->device = v->device;
@@ -168,34 +170,31 @@ static int prepare(job *j, char **arguments)
 {
     static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
-    trl_error err;
-    trl_corpus_options o = trl_corpus_defaults();
-    o.labels = v->mlf;
     int code = set_options(j);
-    if (code == 0)
-        code = corpus_format_parse(&cmd_train, v->format, &o.format);
     if (code == 0)
         code = frontend_input_create(&cmd_train, &v->frontend, settings, &j->frontend);
     if (code == 0)
         code = cli_pool(&v->common, &j->pool);
     if (code == 0)
-        code = corpus_input_read(arguments[0], &o, v->skip_bad, &j->findings, &j->corpus);
-    if (code == 0 && trl_lexicon_read(arguments[1], NULL, &j->lexicon, &err) < 0)
-        code = cli_failure(&err);
-    return code;
+        code = corpus_input_read(arguments[0], &j->reading, v->corpus.skip_bad, &j->findings, &j->corpus);
+    return code ? code : corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
 }
 
-/* What was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
-static int report_skipped(const job *j)
+/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
+static int report_findings(const job *j)
 {
     int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
-    size_t count = trl_findings_count(j->findings), chosen = 0;
-    for (size_t i = 0; i < count; i++) {
-        const trl_finding *f = trl_findings_get(j->findings, i);
+    int exit_code = EXIT_CLEAN;
+    const trl_finding *f;
+    corpus_input_warn(&j->values->common, j->findings);
+    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
+        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT)
+            continue;
         corpus_print_finding(stderr, f);
-        chosen += is_choice && f->kind == TRL_FINDING_UNKNOWN_WORD;
+        if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)
+            exit_code = EXIT_FINDINGS;
     }
-    return count == chosen ? EXIT_CLEAN : EXIT_FINDINGS;
+    return exit_code;
 }
 
 static int train(job *j, const char *lexicon_name)
@@ -224,13 +223,13 @@ static int train(job *j, const char *lexicon_name)
         trl_train_clean(j->folder);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
             j->values->output);
-    return report_skipped(j);
+    return report_findings(j);
 }
 
 static int run(void *values, int count, char **arguments)
 {
     (void)count;
-    job j = {.values = values, .options = trl_train_defaults()};
+    job j = {.values = values, .options = trl_train_defaults(), .reading = trl_corpus_defaults()};
     if (!j.values->output)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
     j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
@@ -294,13 +293,9 @@ static const cli_option options[] = {
     {"features", 0, CLI_TEXT, offsetof(struct values, features), "FILE",
      "packed features (.trf) of the corpus instead of its sound"},
     FRONTEND_INPUT_OPTIONS(struct values, frontend),
-    {"channel", 0, CLI_TEXT, offsetof(struct values, channel), "N",
-     "channel of stereo sound, from 0 (default), or mix"},
-    {"format", 0, CLI_TEXT, offsetof(struct values, format), "NAME",
-     "of the corpus: auto (default), kaldi, folder, manifest, sound"},
-    CORPUS_MLF_OPTION(struct values, mlf),
-    {"skip-bad", 0, CLI_FLAG, offsetof(struct values, skip_bad), NULL,
-     "go on past utterances that can't be used; they are named at the end, and the exit code is 1"},
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_SOUND_OPTIONS(struct values, corpus),
+    CORPUS_WORD_OPTIONS(struct values, corpus),
     {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},
     {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
      "for features and checkpoints, removed at the end (default MODEL.work)"},
@@ -334,6 +329,9 @@ const cli_command cmd_train = {
         "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
         "the mean and variance of all frames. Variances are not below "
         "--variance-floor times the variance of all data.\n\n"
+        "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
+        "which "
+        "rule.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,
     .examples = "trellis train data/train lexicon.txt -o mono.trm\n"

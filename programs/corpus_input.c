@@ -5,18 +5,9 @@
 #include <string.h>
 #include <trellis/audio.h>
 
-int corpus_format_parse(const cli_command *command, const char *name, trl_corpus_format *format)
-{
-    static const char *const names[] = {"auto", "kaldi", "folder", "manifest", "sound"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name ? name : "auto", names[i]) == 0) {
-            *format = (trl_corpus_format)i;
-            return 0;
-        }
-    return cli_usage_error(command, "--format is auto, kaldi, folder, manifest or sound, not '%s'", name);
-}
+#define MISFITS_SHOWN 20
 
-int corpus_channel_parse(const cli_command *command, const char *name, int *channel)
+static int parse_channel(const cli_command *command, const char *name, int *channel)
 {
     char *end;
     long number = name ? strtol(name, &end, 10) : 0;
@@ -26,6 +17,25 @@ int corpus_channel_parse(const cli_command *command, const char *name, int *chan
         return cli_usage_error(command, "--channel is a number from 0 up, or mix, not '%s'", name);
     else
         *channel = (int)number;
+    return 0;
+}
+
+int corpus_input_parse(const cli_command *command, const corpus_input *input, trl_corpus_options *options, int *channel)
+{
+    static const char *const formats[] = {"auto", "kaldi", "folder", "manifest", "sound", NULL};
+    int format = TRL_CORPUS_AUTO;
+    int code = cli_choose(command, "format", input->format, formats, &format);
+    options->format = (trl_corpus_format)format;
+    options->labels = input->mlf;
+    return code || !channel ? code : parse_channel(command, input->channel, channel);
+}
+
+int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon)
+{
+    trl_error err;
+    if (trl_lexicon_read(path, findings, lexicon, &err) < 0 ||
+        (input->fold_case && trl_lexicon_fold_case(*lexicon, &err) < 0))
+        return cli_failure(&err);
     return 0;
 }
 
@@ -49,6 +59,26 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
     if (fatal > most)
         fprintf(stderr, "and %zu more\n", fatal - most);
     return fatal;
+}
+
+size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)
+{
+    size_t misfits = 0, shown = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
+        misfits += f->kind == TRL_FINDING_MISFIT;
+        if (f->kind == TRL_FINDING_RATE)
+            cli_say(common, "warning: %s: %s", f->file, f->message);
+    }
+    if (misfits > 0)
+        cli_say(common, "warning: %zu transcript%s the sound; listen whether this is what is said:", misfits,
+                misfits == 1 ? " hardly fits" : "s hardly fit");
+    for (size_t i = 0; (f = trl_findings_get(findings, i)) && !common->quiet; i++)
+        if (f->kind == TRL_FINDING_MISFIT && shown++ < MISFITS_SHOWN)
+            corpus_print_finding(stderr, f);
+    if (misfits > MISFITS_SHOWN)
+        cli_say(common, "and %zu more", misfits - MISFITS_SHOWN);
+    return misfits;
 }
 
 int corpus_input_skipped(const trl_findings *findings, size_t skipped)

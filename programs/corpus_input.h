@@ -6,18 +6,42 @@
 
 #include <trellis/corpus.h>
 
-/* "auto", "kaldi", "folder", "manifest", "sound", or NULL for auto. Returns 0 or EXIT_USAGE. */
-int corpus_format_parse(const cli_command *command, const char *name, trl_corpus_format *format);
+typedef struct corpus_input {
+    const char *format, *channel, *mlf;
+    int skip_bad, fold_case;
+} corpus_input;
 
-/* "0", "1", … or "mix", or NULL for 0. Returns 0 or EXIT_USAGE. */
-int corpus_channel_parse(const cli_command *command, const char *name, int *channel);
-
-/* The option --mlf, for a command's table: `type` is its struct of values, `member` goes to trl_corpus_options.labels. */
-#define CORPUS_MLF_OPTION(type, member)                                                          \
-    {                                                                                            \
-        "mlf", 0, CLI_TEXT, offsetof(type, member), "FILE",                                      \
-            "HTK master label file that has the words, in place of the corpus's own transcripts" \
+/* The options, for a struct of values with a corpus_input member of this name: of every corpus, of one whose sound is used, and of one
+ * whose words are. */
+#define CORPUS_FORMAT_OPTION(type, member)                                  \
+    {                                                                       \
+        "format", 'f', CLI_TEXT, offsetof(type, member.format), "NAME",     \
+            "of the corpus: auto (default), kaldi, folder, manifest, sound" \
     }
+#define CORPUS_SOUND_OPTIONS(type, member)                                                                \
+    {                                                                                                     \
+        "channel", 0,                                                                                     \
+        CLI_TEXT,  offsetof(type, member.channel),                                                        \
+        "N",       "channel of stereo sound, from 0 (default), or mix"},                                  \
+    {                                                                                                     \
+        "skip-bad", 0, CLI_FLAG, offsetof(type, member.skip_bad), NULL,                                   \
+            "go on past utterances that can't be used; they are named at the end, and the exit code is 1" \
+    }
+#define CORPUS_WORD_OPTIONS(type, member)                                                             \
+    {"mlf",    0,                                                                                     \
+     CLI_TEXT, offsetof(type, member.mlf),                                                            \
+     "FILE",   "HTK master label file that has the words, in place of the corpus's own transcripts"}, \
+    {                                                                                                 \
+        "fold-case", 0, CLI_FLAG, offsetof(type, member.fold_case), NULL,                             \
+            "a word that the lexicon lacks is looked for in other capitals: hello finds HELLO"        \
+    }
+
+/* What the options mean for reading; channel may be NULL. Returns 0 or EXIT_USAGE. */
+int corpus_input_parse(const cli_command *command, const corpus_input *input, trl_corpus_options *options,
+                       int *channel);
+
+/* The lexicon, with the case of its words folded where that is wanted. Returns 0 or an exit code. */
+int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon);
 
 /* Reads the corpus; without skip_bad, fatal findings are shown (the first ones) and end the command. Returns 0 or an
  * exit code. */
@@ -30,6 +54,10 @@ void corpus_print_finding(FILE *out, const trl_finding *finding);
 /* One line per fatal finding. At most `most`, then how many more. Returns how many
  * there are. */
 size_t corpus_input_report(const trl_findings *findings, size_t most);
+
+/* At the end of a command: what the library warns of, sound of too low a rate and transcripts that don't fit; the first ones.
+ * Returns how many misfits there are. */
+size_t corpus_input_warn(const cli_common *common, const trl_findings *findings);
 
 /* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an utterance, like a
  * line without a sound file. Returns EXIT_CLEAN or EXIT_FINDINGS. */

@@ -200,9 +200,18 @@ static int write_failures(FILE *out, const training_story *story, trl_error *err
 
 static int write_utterances(FILE *out, const report_input *in, trl_error *err)
 {
-    fputs("<section>\n<h2>Utterances to look at</h2>\n<div class=pair>\n<div>\n<h3>Worst aligned</h3>\n"
-          "<p class=note>Lowest log-likelihood per frame in the last iteration: a wrong transcript, noise, another "
-          "language. Times named: in so many iterations among the worst.</p>\n",
+    fputs("<section>\n<h2>Utterances to look at</h2>\n<div class=pair>\n", out);
+    if (json_object_get(in->story->items[in->story->count - 1].results, "unfit")) {
+        fputs(
+            "<div>\n<h3>Worst fit</h3>\n<p class=note>Do the words fit the sound? 1: nothing fits better anywhere; 0: "
+            "random words would do as well. Wrong transcripts come first.</p>\n",
+            out);
+        report_unfit(out, in->story);
+        fputs("</div>\n", out);
+    }
+    fputs("<div>\n<h3>Least likely</h3>\n"
+          "<p class=note>Lowest log-likelihood per frame in the last iteration: noise, another room or language. Times "
+          "named: in so many iterations among the worst.</p>\n",
           out);
     report_worst(out, in->story);
     fputs("</div>\n<div>\n<h3>Slowest</h3>\n", out);

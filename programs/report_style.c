@@ -32,7 +32,7 @@ const char report_style[] =
     "svg .gridline { stroke: var(--line) }\n"
     ".wide { overflow-x: auto; margin: .75rem 0 }\n"
     "table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums }\n"
-    "th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }\n"
+    "th, td { padding: .22rem .45rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }\n"
     "th:first-child, td:first-child { padding-left: 0 }\n"
     "thead th { color: var(--soft); vertical-align: bottom; white-space: normal; line-height: 1.25 }\n"
     "thead th, tfoot th, tfoot td { font-weight: 600 }\n"

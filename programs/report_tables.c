@@ -137,11 +137,24 @@ static void start_names(FILE *out, const char *class, const char *const *columns
     fputs("<tbody>\n", out);
 }
 
+void report_unfit(FILE *out, const training_story *story)
+{
+    static const char *const columns[] = {"utterance", "fit", NULL};
+    const json_t *unfit = json_object_get(story->items[story->count - 1].results, "unfit");
+    start_names(out, "names", columns);
+    for (size_t k = 0; k < json_array_size(unfit); k++) {
+        fputs("<tr>", out);
+        html_text_cell(out, story_text(json_array_get(unfit, k), "id"));
+        html_number_cell(out, story_number(json_array_get(unfit, k), "fit"), 3);
+        fputc('\n', out);
+    }
+    fputs("</table></div>\n", out);
+}
+
 void report_worst(FILE *out, const training_story *story)
 {
-    static const char *const columns[] = {"utterance", "log-likelihood", "below the mean", "times named", NULL};
+    static const char *const columns[] = {"utterance", "log-likelihood", "times named", NULL};
     const json_t *last = story->items[story->count - 1].results, *worst = json_object_get(last, "worst");
-    double mean = story_number(last, "log_likelihood");
     start_names(out, "names", columns);
     for (size_t k = 0; k < json_array_size(worst); k++) {
         const char *id = story_text(json_array_get(worst, k), "id");
@@ -149,7 +162,6 @@ void report_worst(FILE *out, const training_story *story)
         fputs("<tr>", out);
         html_text_cell(out, id);
         html_number_cell(out, value, 2);
-        html_number_cell(out, mean - value, 2);
         html_count_cell(out, (double)times_named(story, "worst", id));
         fputc('\n', out);
     }

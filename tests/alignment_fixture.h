@@ -39,7 +39,7 @@ static inline void make_alignment(made_alignment *m, const char *id, const char 
 {
     double start = 0;
     *m = (made_alignment){.utterance = {.id = id, .speaker = "anna", .path = path, .channel = -1, .end = -1}};
-    m->alignment = (trl_alignment){.utterance = &m->utterance, .log_likelihood = -50.5};
+    m->alignment = (trl_alignment){.utterance = &m->utterance, .log_likelihood = -50.5, .fit = 0.75};
     for (size_t i = 0; p[i].phone; start = p[i++].stop) {
         if (p[i].word)
             make_word(m, &p[i], start);

@@ -107,9 +107,11 @@ static inline int start_run(kernel_run *run, const trl__gmm_kernel *kernel, cons
                             const trl_matrix *frames, int32_t begin)
 {
     *run = (kernel_run){0};
-    if (trl__mixtures_pack(&run->m, model, kernel, NULL) < 0 ||
+    if (trl__mixtures_pack(&run->m, model, kernel, NULL, NULL) < 0 ||
         trl__place(&run->placed, &run->m, kernel, frames, begin, (int32_t)frames->rows, NULL) < 0)
         return -1;
+    if (begin < (int32_t)frames->rows)
+        trl__place_piece(&run->placed, &run->m, kernel, begin);
     run->scratch = calloc((size_t)(run->m.most_components + TRL__GROUP) * TRL__TILE + 16, sizeof(float));
     return 0;
 }
@@ -230,30 +232,29 @@ static inline int compare_shares(const trl__gmm_kernel *kernel, kernel_run *run,
     return 0;
 }
 
-/* Sums of weighted frames, against the plain loop in double. */
-static inline int compare_gather(const trl__gmm_kernel *kernel, chance *c)
+/* A weighted frame into a slot, and nothing beyond it. */
+static inline int compare_add_frame(const trl__gmm_kernel *kernel, chance *c)
 {
-    size_t columns = kernel->column_step * (size_t)(1 + pick(c, 4));
-    int32_t frames = 1 + pick(c, TRL__TILE);
-    double share[TRL__TILE * TRL__GROUP], *x = malloc((size_t)frames * columns * sizeof *x);
-    double *sums = malloc(TRL__GROUP * columns * sizeof *sums), *expected = malloc(TRL__GROUP * columns * sizeof *sums);
-    int faults = 0;
-    for (size_t i = 0; i < (size_t)frames * columns; i++)
-        x[i] = (double)gauss(c);
-    for (size_t i = 0; i < (size_t)frames * TRL__GROUP; i++)
-        share[i] = (double)between(c, 0, 1);
-    kernel->gather(share, x, columns, frames, sums);
-    trl__gather_plainly(share, x, columns, frames, expected);
-    for (size_t i = 0; faults == 0 && i < TRL__GROUP * columns; i++)
-        if (!(fabs(sums[i] - expected[i]) <= 1e-13 * frames)) {
-            printf("%s: sum %zu of %d frames is %.17g, not %.17g\n", kernel->name, i, (int)frames, sums[i],
+    float frame[70];
+    double slot[2 * 70 + 2], expected[2 * 70 + 2], weight = pick(c, 2) ? 1 : (double)between(c, 0, 1);
+    size_t dim = 1 + (size_t)pick(c, 70), size = 1 + 2 * dim;
+    for (size_t i = 0; i < size + 1; i++)
+        slot[i] = expected[i] = (double)gauss(c);
+    for (size_t k = 0; k < dim; k++)
+        frame[k] = gauss(c);
+    expected[0] += weight;
+    for (size_t k = 0; k < dim; k++) {
+        expected[1 + k] += weight * (double)frame[k];
+        expected[1 + dim + k] += weight * (double)frame[k] * (double)frame[k];
+    }
+    kernel->add_frame(slot, frame, dim, weight);
+    for (size_t i = 0; i < size + 1; i++)
+        if (!(fabs(slot[i] - expected[i]) <= (i < size ? 1e-14 : 0))) {
+            printf("%s: dim %zu, place %zu of a slot is %.17g, not %.17g\n", kernel->name, dim, i, slot[i],
                    expected[i]);
-            faults = 1;
+            return 1;
         }
-    free(x);
-    free(sums);
-    free(expected);
-    return faults;
+    return 0;
 }
 
 /* One random model, its frames, some stretches of them; returns the number of faults, each said. */
@@ -295,7 +296,7 @@ static inline int compare_kernel_with_reference(const trl__gmm_kernel *kernel, i
         mixture_kind usual = {1 + pick(&c, 60), 1 + pick(&c, 4), 1 + pick(&c, pick(&c, 4) ? 9 : 70), 1, 0, 0.5f};
         mixture_kind far = {1 + pick(&c, 60), 2, 1 + pick(&c, 9), 2, 200, 1};
         mixture_kind tiny = {1 + pick(&c, 60), 3, 1 + pick(&c, 9), 1, 10, 1e-5f};
-        faults += compare_gather(kernel, &c);
+        faults += compare_add_frame(kernel, &c);
         faults += compare_kernel(kernel, (uint64_t)i, usual, 1 + pick(&c, 100), 1e-5);
         faults += compare_kernel(kernel, (uint64_t)i, far, 1 + pick(&c, 60), 1e-4);
         faults += compare_kernel(kernel, (uint64_t)i, tiny, 1 + pick(&c, 60), 2 * TRL__MOST_ERROR);

@@ -72,6 +72,7 @@ typedef struct trl_alignment {
     int32_t frames;
     double seconds;        /* of sound */
     double log_likelihood; /* per frame, of the best path */
+    double fit; /* of words and sound: 1 none of the model's other states fits better anywhere; 0 as good as random */
 } trl_alignment;
 
 typedef struct trl_align_summary {
@@ -89,7 +90,8 @@ TRL_API trl_align_options trl_align_defaults(void);
 TRL_API int trl_align_options_check(const trl_align_options *options, trl_error *err);
 
 /* Aligns every usable utterance with all threads of the pool; the same results in the same order for every number of threads. `skipped` (required)
- * gets what was left out and why. Returns 0, what `use` returned, or the first error. */
+ * gets what was left out and why, and after that warnings: utterances whose words fit their sound much worse than those of the rest
+ * (TRL_FINDING_MISFIT), and once sound of a lower rate than the model's (TRL_FINDING_RATE). Returns 0, what `use` returned, or the first error. */
 TRL_API int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
                              const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
                              void *user, trl_align_summary *summary, trl_error *err);

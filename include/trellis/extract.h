@@ -41,7 +41,7 @@ typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const 
 
 TRL_API trl_extract_options trl_extract_defaults(void);
 
-/* `skipped` receives what was left out and why (required); options, pool and summary may be NULL. The same frames in
+/* `skipped` receives what was left out and why (required), and once TRL_FINDING_RATE, a warning, where sound was upsampled; options, pool and summary may be NULL. The same frames in
  * the same order for every number of threads. Returns 0, what `use` returned, the first bad utterance's error, or
  * TRL_ENOENT when there is no utterance `only`. */
 TRL_API int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend,

@@ -45,7 +45,8 @@ TRL_BEGIN_DECLS
       "has a line of its own")                                                                                         \
     X(TRL_FINDING_ALIGNMENT, "alignment", 0, "use the transcripts that the alignment was made from if you have them")  \
     X(TRL_FINDING_ENCODING, "encoding", 1, "save the file as UTF-8")                                                   \
-    X(TRL_FINDING_UNALIGNED, "unaligned", 1, "check that this transcript belongs to this sound")
+    X(TRL_FINDING_UNALIGNED, "unaligned", 1, "check that this transcript belongs to this sound")                       \
+    X(TRL_FINDING_MISFIT, "misfit", 0, "listen whether this is what is said")
 
 typedef enum trl_finding_kind {
 #define TRL_FINDING_ENUM(constant, name, fatal, advice) constant,

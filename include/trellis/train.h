@@ -70,7 +70,7 @@ typedef struct trl_train_options {
 TRL_API trl_train_options trl_train_defaults(void);
 TRL_API int trl_train_options_check(const trl_train_options *options, trl_error *err);
 
-/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why. The same bytes for every
+/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see align.h). The same bytes for every
  * number of threads and after every interruption. */
 TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                       const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out,

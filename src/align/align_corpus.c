@@ -3,7 +3,7 @@
  *
  * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads
  * work on a batch. */
-#include "align/aligner.h"
+#include "align/fit.h"
 #include "align/segments.h"
 #include "align/unknown_words.h"
 #include "base/fail.h"
@@ -31,7 +31,8 @@ typedef struct slot {
     trl__segmentation segments;
     int32_t frames;
     double seconds, log_likelihood; /* of the whole utterance */
-    int code;                       /* 0, or why it can't be aligned … */
+    double fit;
+    int code; /* 0, or why it can't be aligned … */
     trl_finding_kind kind;
     trl_error why;
     trl_matrix likelihoods;
@@ -52,6 +53,8 @@ typedef struct alignment_job {
     trl__device *device;
     trl__parameters *parameters;
     trl__unknown_words unknown;
+    trl__rivals rivals;
+    trl__fits fits;
     worker *workers;
     int worker_count;
     slot *slots;
@@ -159,7 +162,8 @@ static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl
     if (result.status != TRL__ALIGNED)
         return refuse_path(s, &w->graph, result.status);
     s->log_likelihood = result.log_likelihood;
-    return make_segments(j, w, s, seconds, err);
+    code = trl__aligner_fit(w->aligner, &j->rivals, &s->fit, err);
+    return code < 0 ? code : make_segments(j, w, s, seconds, err);
 }
 
 /* ---- delivery: in corpus order, one at a time ---- */
@@ -193,13 +197,16 @@ static int deliver(alignment_job *j, const slot *s, trl_error *err)
                                .transitions = g->transitions,
                                .frames = s->frames,
                                .seconds = s->seconds,
-                               .log_likelihood = s->log_likelihood / s->frames};
+                               .log_likelihood = s->log_likelihood / s->frames,
+                               .fit = s->fit};
     j->summary.utterances++;
     j->summary.unknown_words += s->words.unknown_count;
     j->summary.frames += (size_t)s->frames;
     j->summary.seconds += s->seconds;
     j->total += s->log_likelihood;
     int code = trl__unknown_words_count(&j->unknown, s->utterance, &s->words, err);
+    if (code == 0)
+        code = trl__fits_add(&j->fits, s->utterance, s->fit, s->frames, err);
     return code < 0 ? code : j->use(j->user, &alignment, err);
 }
 
@@ -415,7 +422,7 @@ static int make_workers(alignment_job *j, trl_pool *pool, trl_error *err)
         return trl__fail_memory(err);
     int code = trl__device_open(j->options.device ? j->options.device : "cpu", 0, &j->device, err);
     if (code == 0 && !j->options.likelihoods)
-        code = trl__device_load_model(j->device, j->model, &j->parameters, err);
+        code = trl__device_load_model(j->device, j->model, pool, &j->parameters, err);
     for (int i = 0; code == 0 && i < j->worker_count; i++)
         code = trl__aligner_create(j->device, &j->workers[i].aligner, err);
     return code;
@@ -448,6 +455,7 @@ static void clean_up(alignment_job *j)
     trl__device_close(j->device);
     trl__unit_map_destroy(j->map);
     trl__unknown_words_free(&j->unknown);
+    trl__fits_free(&j->fits);
     trl_matrix_free(&j->frontend.transform);
 }
 
@@ -459,11 +467,14 @@ int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const t
         .model = model, .lexicon = lexicon, .corpus = corpus, .skipped = skipped, .use = use, .user = user};
     j.options = options ? *options : trl_align_defaults();
     j.unknown.lexicon = lexicon;
+    trl__rivals_choose(&j.rivals, model);
     int code = set_up(&j, pool, err);
     if (code == 0)
         code = j.options.likelihoods ? align_likelihoods(&j, pool, err) : align_sound(&j, pool, err);
     if (code == 0)
         code = trl__unknown_words_name(&j.unknown, skipped, err);
+    if (code == 0)
+        code = trl__fits_judge(&j.fits, skipped, err);
     j.summary.log_likelihood = j.summary.frames > 0 ? j.total / (double)j.summary.frames : 0;
     if (summary)
         *summary = j.summary;

@@ -82,6 +82,7 @@ static int make_room(trl__aligner *a, trl_error *err)
 static int begin(trl__aligner *a, const trl_matrix *frames, const trl__graph *graph, trl_error *err)
 {
     a->has_path = 0;
+    a->all_scored = 0;
     a->run_count = 0;
     if (frames->rows == 0 || frames->rows > INT32_MAX / 2)
         return trl__fail(err, TRL_EINVAL, "an utterance of %zu frames can't be aligned", frames->rows);
@@ -166,10 +167,15 @@ static void scale_scores(const trl__search *search, double scale)
 
 int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err)
 {
+    a->all_scored = 0;
     int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
                               a->graph->tied_end, a->node_row, err);
-    if (code < 0)
-        return code;
+    return code < 0 ? code : trl__aligner_score_rows(a, search, scale, err);
+}
+
+int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, trl_error *err)
+{
+    int code = 0;
     search->row = a->rows.items;
     search->rows = (int32_t)a->rows.count;
     search->scores = trl__scratch_get(&a->scores, (size_t)a->rows.floats, sizeof *search->scores);
@@ -255,6 +261,7 @@ static int search_full(trl__aligner *a, trl__search_result *result, trl_error *e
     if (cells * (int64_t)sizeof(float) <= ONE_GO) {
         trl__bands_full(a->bands, a->graph->nodes, a->frames);
         code = search_bands(a, &found, err);
+        a->all_scored = code == 0;
     } else {
         code = trl__beam_search(a, INFINITY, &found, err);
     }
@@ -336,6 +343,7 @@ int trl__aligner_search(trl__aligner *aligner, const trl__search_options *option
     *result = (trl__search_result){.status = TRL__TOO_SHORT, .last_margin = -1};
     aligner->has_path = 0;
     aligner->search.combine = options->combine;
+    aligner->search.keep = options->accumulates;
     if (aligner->frames < aligner->graph->least_frames)
         return 0;
     int code = send_frames(aligner, err);

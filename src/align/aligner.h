@@ -40,6 +40,7 @@ typedef struct trl__search_options {
     int auto_margin; /* where auto starts */
     double beam;     /* log score; doubled twice when no path is found, then in full */
     trl__combine combine;
+    int accumulates; /* the path's statistics are wanted afterwards */
 } trl__search_options;
 
 typedef enum trl__search_status {

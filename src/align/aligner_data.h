@@ -25,6 +25,7 @@ struct trl__aligner {
     const trl_matrix *likelihoods;
     double scale;         /* of likelihoods */
     int frames_are_there; /* the stream holds this utterance's frames */
+    int all_scored;       /* rows and scores are those of every node at every frame, and what was kept with them */
 
     const trl__graph *graph;
     int32_t frames;
@@ -55,6 +56,9 @@ double trl__now(void);
 
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are set. */
 int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err);
+
+/* Its second half: the scores of the rows in aligner->rows, for the search's frames. */
+int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, trl_error *err);
 
 typedef enum trl__found { TRL__NOT_FOUND, TRL__FOUND, TRL__TOO_MUCH } trl__found;
 

@@ -112,7 +112,11 @@ static int write_head(printer *p)
         code = write_times(p, 0, a->seconds);
     if (code == 0)
         code = trl_file_print(p->file, p->err, ",\"frames\":%d,\"log_likelihood\":", (int)a->frames);
-    return code < 0 ? code : trl__json_number(p->file, a->log_likelihood, p->err);
+    if (code == 0)
+        code = trl__json_number(p->file, a->log_likelihood, p->err);
+    if (code == 0)
+        code = trl_file_print(p->file, p->err, ",\"fit\":");
+    return code < 0 ? code : trl__json_number(p->file, a->fit, p->err);
 }
 
 static int add_line(trl__alignment_sink *sink, const trl_alignment *a, trl_error *err)

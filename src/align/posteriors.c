@@ -153,13 +153,15 @@ static int run_piece(trl__aligner *a, piece *p, const trl__posterior_options *o,
     s->node_end = s->nodes;
     s->node_first = p->bands.first;
     s->node_end_frame = p->bands.end;
+    s->keep = o->local != NULL;
     if (code == 0 && a->parameters && !(is_whole(a, p) && a->frames_are_there)) {
         a->frames_are_there = is_whole(a, p);
         code = trl__stream_frames(a->stream, a->parameters, s, 1, err);
     }
     if (code == 0)
         code = place_gammas(a, p, o->local != NULL, err);
-    if (code == 0)
+    int is_scored = a->all_scored && o->margin == TRL_MARGIN_FULL && o->acoustic_scale == 1 && is_whole(a, p);
+    if (code == 0 && !is_scored)
         code = trl__aligner_score(a, s, p->bands, o->acoustic_scale, err);
     double clock = trl__now();
     if (code == 0)

@@ -69,8 +69,10 @@ static int list_words(trl__unknown_words *u, const trl__transcript *t, char *tex
         if (code < 0)
             return code;
         char more[320];
-        int length = snprintf(more, sizeof more, "%s%.120s%s%.120s%s", used ? ", " : "", t->labels[i],
-                              near ? " (the lexicon has " : "", near ? near : "", near ? ")" : "");
+        int length = snprintf(more, sizeof more, "%s%.120s", used ? ", " : "", t->labels[i]);
+        if (near)
+            length += snprintf(more + length, sizeof more - (size_t)length, " (the lexicon has %.120s%s)", near,
+                               trl__near_word_advice(t->labels[i], near));
         if (used + (size_t)length + 32 > size) {
             snprintf(text + used, size - used, " and %zu more", t->unknown_count - listed);
             return 0;
@@ -135,8 +137,9 @@ int trl__unknown_words_name(trl__unknown_words *unknown, trl_findings *findings,
         code = find_near(unknown, word, &near, err);
         if (code == 0)
             code = trl_findings_add(findings, TRL_FINDING_UNKNOWN_WORD, u->text_source, u->text_line, u->id, err,
-                                    "%s is not in the lexicon: aligned as noise%s%s%s", word,
-                                    near ? " (the lexicon has " : "", near ? near : "", near ? ")" : "");
+                                    "%s is not in the lexicon: aligned as noise%s%s%s%s", word,
+                                    near ? " (the lexicon has " : "", near ? near : "",
+                                    near ? trl__near_word_advice(word, near) : "", near ? ")" : "");
         if (code == 0)
             code = trl__findings_set_word(findings, word, unknown->places[i].count, err);
     }

@@ -64,9 +64,10 @@ int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t 
     return code < 0 ? code : stream->device->backend->download(stream, buffer, offset, bytes, size, err);
 }
 
-int trl__device_load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err)
+int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                           trl_error *err)
 {
-    return device->backend->load_model(device, model, out, err);
+    return device->backend->load_model(device, model, pool, out, err);
 }
 
 void trl__parameters_free(trl__parameters *parameters)

@@ -1,7 +1,7 @@
 /* The door: everything that computes on frames goes through a backend's device.
  *
  *     trl__device_open("cpu", 0, &device, err);                        // or a level: "cpu:ref", "cpu:avx2" …
- *     trl__device_load_model(device, model, &parameters, err);         // packed for the device; shared by its streams
+ *     trl__device_load_model(device, model, pool, &parameters, err);   // packed for the device; shared by its streams
  *     trl__stream_create(device, &stream, err);                        // one per thread that works
  *     trl__stream_frames(stream, parameters, &search, 1, err);         // step 0: frames go up, transposed and centred
  *     trl__stream_score(stream, parameters, &search, 1, err);          // step 1: observation probabilities
@@ -22,6 +22,7 @@
 #include "model/statistics.h"
 
 #include <trellis/matrix.h>
+#include <trellis/pool.h>
 
 typedef struct trl__device trl__device;
 typedef struct trl__buffer trl__buffer;
@@ -50,6 +51,7 @@ typedef struct trl__search {
     const trl_matrix *frames;
     int32_t begin, end; /* the frames of this call (all, or a tile of a beam search) */
     trl__combine combine;
+    int keep; /* statistics follow: `score` keeps what helps them */
 
     int32_t rows;
     const trl__row *row;
@@ -126,7 +128,8 @@ typedef struct trl__backend {
     void (*stream_destroy)(trl__stream *stream);
     int (*wait)(trl__stream *stream, trl_error *err);
 
-    int (*load_model)(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+    int (*load_model)(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                      trl_error *err);
     void (*free_model)(trl__parameters *parameters);
 
     int (*frames)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
@@ -166,7 +169,9 @@ int trl__stream_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, 
                        trl_error *err);
 int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
                          trl_error *err);
-int trl__device_load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err);
+/* The threads of the pool (NULL: the caller alone) share the packing. */
+int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                           trl_error *err);
 void trl__parameters_free(trl__parameters *parameters);
 int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);
@@ -193,7 +198,7 @@ int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameter
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */
 int trl__stream_forward_backward(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Baum-Welch's step 3: every component's share of its state's posterior, from gamma; transitions from arc_count.
- * Shares below 1e-12 may be left out. */
+ * Shares below 1e-8 may be left out, and those of components that together do not reach the last bit of a score. */
 int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *parameters, trl__search *searches,
                                 size_t count, trl__local_stats *local, trl_error *err);
 

@@ -402,8 +402,8 @@ static int say_unknown_word(checker *c, const unknown *w, trl__near_words *near,
     int code = trl__near_word(near, w->word, &other, err);
     if (code == 0)
         code = trl_findings_add(c->corpus->findings, TRL_FINDING_UNKNOWN_WORD, u->text_source, u->text_line, u->id, err,
-                                "%s is not in the lexicon (%s)%s%s", w->word, times, other ? "; it has " : "",
-                                other ? other : "");
+                                "%s is not in the lexicon (%s)%s%s%s", w->word, times, other ? "; it has " : "",
+                                other ? other : "", other ? trl__near_word_advice(w->word, other) : "");
     return code < 0 ? code : trl__findings_set_word(c->corpus->findings, w->word, w->count, err);
 }
 

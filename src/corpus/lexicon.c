@@ -2,6 +2,7 @@
  * itself is the key that finds the same pronunciation again. After the last line the pronunciations are grouped by word
  * with a counting sort, which keeps their order. O(bytes) in all. */
 #include "base/fail.h"
+#include "base/fold_case.h"
 #include "base/memory.h"
 #include "base/string_table.h"
 #include "base/text_file.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define BINARY_SAMPLE 4096 /* bytes; programs, pictures and the like have a zero byte in them */
+#define FOLDED_SIZE 256    /* bytes of a word that is looked for in other capitals */
 #define MOST_NUMBERS 4     /* between word and phones, in Montreal Forced Aligner's dictionaries */
 
 typedef struct pronunciation {
@@ -22,6 +24,7 @@ typedef struct pronunciation {
 struct trl_lexicon {
     char *path;
     trl__strings words, phones;
+    trl__map folded; /* word in small letters -> the first that is the same but for its capitals; empty: not wanted */
     trl__arena arena;
     pronunciation *pronunciations; /* grouped by word */
     size_t count, capacity;
@@ -268,6 +271,7 @@ void trl_lexicon_destroy(trl_lexicon *lexicon)
 {
     if (!lexicon)
         return;
+    trl__map_free(&lexicon->folded);
     trl__strings_free(&lexicon->words);
     trl__strings_free(&lexicon->phones);
     trl__arena_free(&lexicon->arena);
@@ -299,7 +303,30 @@ const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone)
 
 long trl_lexicon_find(const trl_lexicon *lexicon, const char *word)
 {
-    return trl__strings_find(&lexicon->words, word, strlen(word));
+    size_t length = strlen(word);
+    long found = trl__strings_find(&lexicon->words, word, length);
+    if (found >= 0 || lexicon->folded.count == 0 || length >= FOLDED_SIZE)
+        return found;
+    char folded[FOLDED_SIZE];
+    memcpy(folded, word, length + 1);
+    trl__fold_case(folded);
+    const uint64_t *number = trl__map_find(&lexicon->folded, folded, length);
+    return number ? (long)*number : -1;
+}
+
+int trl_lexicon_fold_case(trl_lexicon *lexicon, trl_error *err)
+{
+    for (size_t i = 0; i < lexicon->words.count; i++) {
+        uint64_t number = i;
+        size_t length = strlen(lexicon->words.texts[i]);
+        char *folded = trl__arena_copy(&lexicon->arena, lexicon->words.texts[i], length);
+        if (!folded)
+            return trl__fail_memory(err);
+        trl__fold_case(folded);
+        if (trl__map_add(&lexicon->folded, folded, length, &number) < 0)
+            return trl__fail_memory(err);
+    }
+    return 0;
 }
 
 size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word)

@@ -1,19 +1,16 @@
-/* A map from folded words to the lexicon's own. Folding makes the letters of ASCII and Latin-1 small, which is what the
- * transcripts and lexicons of most languages differ by; letters of other scripts are compared as they are. */
+/* A map from words in small letters to the lexicon's own. */
 #include "corpus/near_word.h"
 #include "base/fail.h"
+#include "base/fold_case.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static char *fold(trl__arena *arena, const char *word, size_t length)
+static char *fold(trl__arena *arena, const char *word)
 {
-    char *folded = trl__arena_copy(arena, word, length);
-    for (unsigned char *c = (unsigned char *)folded; c && *c; c++)
-        if (*c == 0xC3 && c[1] >= 0x80 && c[1] <= 0x9E && c[1] != 0x97) /* À … Þ without × */
-            c[1] += 0x20;
-        else if (*c >= 'A' && *c <= 'Z') /* whatever the locale */
-            *c += 'a' - 'A';
+    char *folded = trl__arena_copy(arena, word, strlen(word));
+    if (folded)
+        trl__fold_case(folded);
     return folded;
 }
 
@@ -40,7 +37,7 @@ int trl__near_words_build(trl__near_words *near, const trl_lexicon *lexicon, trl
     for (size_t i = 0; i < trl_lexicon_words(lexicon); i++) {
         const char *word = trl_lexicon_word(lexicon, i);
         uint64_t number = i;
-        char *folded = fold(&near->arena, word, strlen(word));
+        char *folded = fold(&near->arena, word);
         if (!folded || trl__map_add(&near->index, folded, strlen(folded), &number) < 0)
             return trl__fail_memory(err);
     }
@@ -50,7 +47,7 @@ int trl__near_words_build(trl__near_words *near, const trl_lexicon *lexicon, trl
 int trl__near_word(trl__near_words *near, const char *word, const char **found, trl_error *err)
 {
     *found = NULL;
-    char *folded = fold(&near->arena, word, strlen(word));
+    char *folded = fold(&near->arena, word);
     if (!folded)
         return trl__fail_memory(err);
     size_t length = strlen(folded), cut;
@@ -62,6 +59,11 @@ int trl__near_word(trl__near_words *near, const char *word, const char **found, 
     if (number)
         *found = trl_lexicon_word(near->lexicon, (size_t)*number);
     return 0;
+}
+
+const char *trl__near_word_advice(const char *word, const char *found)
+{
+    return strlen(word) == strlen(found) ? "; --fold-case takes it" : ""; /* folding keeps the length */
 }
 
 void trl__near_words_free(trl__near_words *near)

@@ -54,6 +54,7 @@ typedef struct extraction {
     trl_findings *skipped;
     trl__extract_work work;
     trl_extract_summary summary;
+    const trl_utterance *first_upsampled;
     size_t *items; /* the usable utterances' indices */
     size_t item_count;
     worker *workers;
@@ -174,15 +175,34 @@ static int skip_or_fail(extraction *x, const trl_utterance *u, const slot *s, tr
     trl_finding_kind kind = s->is_too_short         ? TRL_FINDING_TOO_SHORT
                             : s->code == TRL_EINVAL ? TRL_FINDING_SEGMENT /* no such channel or time in the file */
                                                     : TRL_FINDING_UNREADABLE;
-    return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s", s->why.text);
+    size_t place = strlen(u->source); /* need not be said twice */
+    int is_said = strncmp(s->why.text, u->source, place) == 0 && strncmp(s->why.text + place, ": ", 2) == 0;
+    return trl_findings_add(x->skipped, kind, u->source, u->line, u->id, err, "%s",
+                            s->why.text + (is_said ? place + 2 : 0));
 }
 
-static void note_rate(extraction *x, double rate)
+static void note_rate(extraction *x, const trl_utterance *u, double rate)
 {
     if (rate >= trl_frontend_get(x->frontend)->rate)
         return;
+    if (x->summary.upsampled == 0)
+        x->first_upsampled = u;
     if (x->summary.upsampled++ == 0 || rate < x->summary.lowest_rate)
         x->summary.lowest_rate = rate;
+}
+
+/* One for all. */
+static int warn_of_rate(const extraction *x, trl_error *err)
+{
+    const trl_extract_summary *s = &x->summary;
+    const trl_utterance *u = x->first_upsampled;
+    if (s->upsampled == 0)
+        return 0;
+    return trl_findings_add(x->skipped, TRL_FINDING_RATE, u->path, 0, u->id, err,
+                            "%zu utterance%s recorded at less than the front end's %g Hz%s; its filters above %g Hz "
+                            "hear nothing there. --set rate=%g fits.",
+                            s->upsampled, s->upsampled == 1 ? " was" : "s were", trl_frontend_get(x->frontend)->rate,
+                            s->upsampled == 1 ? "" : ", this one first", s->lowest_rate / 2, s->lowest_rate);
 }
 
 static int consume_frames(void *user, size_t item, size_t slot_index, trl_error *err)
@@ -198,7 +218,7 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
     x->summary.utterances++;
     x->summary.frames += s->frames.rows;
     x->summary.seconds += s->sound.seconds;
-    note_rate(x, s->sound.rate);
+    note_rate(x, u, s->sound.rate);
     return x->work.use(x->work.user, u, &s->frames, slot_index, err);
 }
 
@@ -398,6 +418,8 @@ int trl__extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, 
         code = make_workers(&x, pool, err);
     if (code == 0)
         code = run_passes(&x, pool, err);
+    if (code == 0)
+        code = warn_of_rate(&x, err);
     if (summary)
         *summary = x.summary;
     clean_up(&x);

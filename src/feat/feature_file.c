@@ -187,7 +187,12 @@ int trl_feature_reader_get(trl_feature_reader *reader, size_t index, const char 
                          trl_feature_reader_count(reader));
     let_go(frames);
     int code = reader->class->get(reader, index, id, frames, err);
-    return code < 0 ? code : check_numbers(place_of(reader), *id, frames, err);
+    if (code < 0 || (reader->checked && reader->checked[index]))
+        return code;
+    code = check_numbers(place_of(reader), *id, frames, err);
+    if (code == 0 && reader->checked)
+        reader->checked[index] = 1;
+    return code;
 }
 
 void trl_feature_reader_ahead(const trl_feature_reader *reader, size_t first, size_t end)

@@ -29,6 +29,9 @@ typedef struct trl__reader_class {
 struct trl_feature_reader {
     const trl__reader_class *class;
     char *place; /* for messages; set by feature_file.c */
+    /* By utterance: checksum and numbers were found good, and need no second look while the file is open. NULL: not
+     * kept. */
+    _Atomic unsigned char *checked;
 };
 
 typedef struct trl__writer_class {

@@ -1,5 +1,5 @@
 /* The M-step ([000] eqs. 4 to 7): means, variances, weights and transitions from the sums. The rules for too little data
- * are in estimate.h. Cost: one pass over the statistics.
+ * are in estimate.h. Cost: two passes over the statistics, shared by the threads.
  */
 #include "model/estimate.h"
 #include "model/topology.h"
@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#define PART 64 /* tied states: what a thread takes at a time */
 
 trl__estimate_options trl__estimate_defaults(void)
 {
@@ -30,34 +32,95 @@ static int check_options(const trl__estimate_options *o, trl_error *err)
 
 /* ---- mixtures ---- */
 
+/* PART tied states, done by one thread; which one does not matter. */
+typedef struct part {
+    double frames;
+    trl__estimate_result result;
+} part;
+
 typedef struct estimate {
     const trl_model *model;
     const trl__stats *stats;
     const trl__estimate_options *options;
     trl__estimate_result *result;
+    part *parts;
+    double *sums;                            /* by part: sums and squares of all its frames */
     double *floor, *all_mean, *all_variance; /* by dimension; one block */
     int32_t *first_gaussian;
     float *log_weight, *mean, *variance; /* of the new mixtures */
 } estimate;
 
-/* Mean and variance of all frames, which the sums of all Gaussians give; the floor is a share of the variance. */
-static void measure_all(const estimate *e)
+static int32_t part_end(const estimate *e, size_t number)
 {
-    const trl__stats *s = e->stats;
+    int32_t end = ((int32_t)number + 1) * PART;
+    return end < e->model->tied_states ? end : e->model->tied_states;
+}
+
+/* Frames of a tied state, and of those of its components that have enough. */
+static double count_frames(const estimate *e, int32_t tied, double *enough)
+{
     double frames = 0;
-    memset(e->all_mean, 0, (size_t)s->dim * sizeof *e->all_mean);
-    memset(e->all_variance, 0, (size_t)s->dim * sizeof *e->all_variance);
-    for (int64_t g = 0; g < s->gaussians; g++) {
-        frames += s->count[g];
+    *enough = 0;
+    for (int32_t g = e->model->first_gaussian[tied]; g < e->model->first_gaussian[tied + 1]; g++) {
+        frames += e->stats->count[g];
+        *enough += e->stats->count[g] >= e->options->least_count ? e->stats->count[g] : 0;
+    }
+    return frames;
+}
+
+static int has_enough(const estimate *e, int32_t g)
+{
+    return e->stats->count[g] >= e->options->least_count && e->stats->count[g] > 0;
+}
+
+/* How many components a tied state will have. */
+static int32_t count_components(const estimate *e, int32_t tied)
+{
+    int32_t first = e->model->first_gaussian[tied], end = e->model->first_gaussian[tied + 1], count = 0;
+    double enough, frames = count_frames(e, tied, &enough);
+    if (frames == 0)
+        return e->options->unseen_as_all ? 1 : end - first;
+    for (int32_t g = first; enough > 0 && g < end; g++)
+        count += has_enough(e, g);
+    return enough > 0 ? count : 1;
+}
+
+/* The part's sums of everything, and how many components its states will have. */
+static int measure_part(void *user, size_t number, int worker, trl_error *err)
+{
+    const estimate *e = user;
+    const trl__stats *s = e->stats;
+    int32_t first = (int32_t)number * PART, end = part_end(e, number);
+    double *sum = e->sums + number * 2 * (size_t)s->dim, *square = sum + s->dim;
+    (void)worker, (void)err;
+    for (int64_t g = e->model->first_gaussian[first]; g < e->model->first_gaussian[end]; g++) {
+        e->parts[number].frames += s->count[g];
         for (int32_t k = 0; k < s->dim; k++) {
-            e->all_mean[k] += s->sum[g * s->dim + k];
-            e->all_variance[k] += s->square[g * s->dim + k];
+            sum[k] += s->sum[g * s->dim + k];
+            square[k] += s->square[g * s->dim + k];
         }
     }
-    for (int32_t k = 0; k < s->dim; k++) {
-        double mean = frames > 0 ? e->all_mean[k] / frames : 0;
+    for (int32_t j = first; j < end; j++)
+        e->first_gaussian[j + 1] = count_components(e, j);
+    return 0;
+}
+
+/* Mean and variance of all frames, which the sums of all Gaussians give; the floor is a share of the variance. */
+static void measure_all(const estimate *e, size_t parts)
+{
+    size_t dim = (size_t)e->stats->dim;
+    double frames = 0;
+    for (size_t i = 0; i < parts; i++)
+        frames += e->parts[i].frames;
+    for (size_t k = 0; k < dim; k++) {
+        double sum = 0, square = 0;
+        for (size_t i = 0; i < parts; i++) {
+            sum += e->sums[2 * i * dim + k];
+            square += e->sums[(2 * i + 1) * dim + k];
+        }
+        double mean = frames > 0 ? sum / frames : 0;
         e->all_mean[k] = mean;
-        e->all_variance[k] = frames > 0 ? e->all_variance[k] / frames - mean * mean : 0;
+        e->all_variance[k] = frames > 0 ? square / frames - mean * mean : 0;
         e->floor[k] = fmax(e->options->variance_floor * e->all_variance[k], e->options->least_variance);
     }
 }
@@ -117,54 +180,75 @@ static void put_largest(const estimate *e, int32_t first, int32_t end, int32_t *
     put_old(e, best, 0, next);
 }
 
-static int estimate_state(estimate *e, int32_t tied, int32_t *next, trl_error *err)
+static int estimate_state(estimate *e, int32_t tied, trl_error *err)
 {
-    const double *count = e->stats->count, least = e->options->least_count;
-    int32_t first = e->model->first_gaussian[tied], end = e->model->first_gaussian[tied + 1], before = *next;
-    double frames = 0, enough = 0;
-    for (int32_t g = first; g < end; g++) {
-        frames += count[g];
-        enough += count[g] >= least ? count[g] : 0;
-    }
+    int32_t first = e->model->first_gaussian[tied], end = e->model->first_gaussian[tied + 1];
+    int32_t next = e->first_gaussian[tied];
+    double enough, frames = count_frames(e, tied, &enough);
     int code = 0, unseen = frames == 0 && e->options->unseen_as_all;
     for (int32_t g = first; code == 0 && !unseen && g < end; g++)
         if (frames == 0)
-            put_old(e, g, e->model->log_weight[g], next);
-        else if (enough > 0 && count[g] >= least && count[g] > 0)
-            code = put_new(e, g, count[g] / enough, tied, next, err);
+            put_old(e, g, e->model->log_weight[g], &next);
+        else if (enough > 0 && has_enough(e, g))
+            code = put_new(e, g, e->stats->count[g] / enough, tied, &next, err);
     if (unseen)
-        put_all(e, next);
+        put_all(e, &next);
     if (frames > 0 && enough == 0)
-        put_largest(e, first, end, next);
+        put_largest(e, first, end, &next);
     e->result->kept_states += enough == 0;
-    e->result->dropped += end - first - (*next - before);
+    e->result->dropped += end - first - (next - e->first_gaussian[tied]);
     return code;
+}
+
+static int estimate_part(void *user, size_t number, int worker, trl_error *err)
+{
+    estimate own = *(const estimate *)user;
+    int code = 0;
+    (void)worker;
+    own.result = &own.parts[number].result;
+    for (int32_t j = (int32_t)number * PART; code == 0 && j < part_end(&own, number); j++)
+        code = estimate_state(&own, j, err);
+    return code;
+}
+
+static int make_room(const trl_model *model, estimate *e, size_t parts, trl_error *err)
+{
+    size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
+    size_t dim = (size_t)model->dim;
+    e->parts = trl__alloc_zero(parts + 1, sizeof *e->parts);
+    e->sums = trl__alloc_zero(parts * 2 * dim + 1, sizeof *e->sums);
+    e->floor = trl__alloc(3 * dim, sizeof *e->floor);
+    e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
+    e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
+    e->mean = trl__alloc_large(gaussians * dim, sizeof *e->mean);
+    e->variance = trl__alloc_large(gaussians * dim, sizeof *e->variance);
+    if (!e->parts || !e->sums || !e->floor || !e->first_gaussian || !e->log_weight || !e->mean || !e->variance)
+        return trl__fail_memory(err);
+    e->all_mean = e->floor + dim;
+    e->all_variance = e->all_mean + dim;
+    return 0;
 }
 
 static int estimate_mixtures(trl_model *model, estimate *e, trl_error *err)
 {
-    size_t states = (size_t)model->tied_states, gaussians = (size_t)trl_model_gaussians(model);
-    size_t numbers = gaussians * (size_t)model->dim;
-    e->floor = trl__alloc(3 * (size_t)model->dim, sizeof *e->floor);
-    e->first_gaussian = trl__alloc_aligned(states + 1, sizeof *e->first_gaussian);
-    e->log_weight = trl__alloc_aligned(gaussians, sizeof *e->log_weight);
-    e->mean = trl__alloc_aligned(numbers, sizeof *e->mean);
-    e->variance = trl__alloc_aligned(numbers, sizeof *e->variance);
-    if (!e->floor || !e->first_gaussian || !e->log_weight || !e->mean || !e->variance)
-        return trl__fail_memory(err);
-    e->all_mean = e->floor + model->dim;
-    e->all_variance = e->all_mean + model->dim;
-    measure_all(e);
-    int32_t next = 0;
+    size_t parts = ((size_t)model->tied_states + PART - 1) / PART;
+    int code = make_room(model, e, parts, err);
+    if (code == 0)
+        code = trl_pool_for(e->options->pool, parts, measure_part, e, err);
+    if (code < 0)
+        return code;
+    measure_all(e, parts);
     e->first_gaussian[0] = 0;
-    for (int32_t j = 0; j < model->tied_states; j++) {
-        int code = estimate_state(e, j, &next, err);
-        if (code < 0)
-            return code;
-        e->first_gaussian[j + 1] = next;
+    for (int32_t j = 0; j < model->tied_states; j++)
+        e->first_gaussian[j + 1] += e->first_gaussian[j];
+    code = trl_pool_for(e->options->pool, parts, estimate_part, e, err);
+    for (size_t i = 0; i < parts; i++) {
+        e->result->dropped += e->parts[i].result.dropped;
+        e->result->kept_states += e->parts[i].result.kept_states;
+        e->result->floored += e->parts[i].result.floored;
     }
-    e->result->gaussians = next;
-    return 0;
+    e->result->gaussians = e->first_gaussian[model->tied_states];
+    return code;
 }
 
 /* ---- transitions ---- */
@@ -253,6 +337,8 @@ int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate
         code = estimate_mixtures(model, &e, err);
     if (code == 0)
         code = estimate_transitions(model, &e, err);
+    trl__free(e.parts);
+    trl__free(e.sums);
     trl__free(e.floor);
     if (code == 0) {
         trl__model_set_mixtures(model, e.first_gaussian, e.log_weight, e.mean, e.variance);

@@ -4,7 +4,10 @@
 
 #include "model/statistics.h"
 
+#include <trellis/pool.h>
+
 typedef struct trl__estimate_options {
+    trl_pool *pool;           /* its threads share the work; NULL: one thread. The result is the same bytes */
     double least_count;       /* frames of a component below which it is dropped (its mixture keeps at least one) */
     double variance_floor;    /* share of the variance of all data, per dimension; 0: no floor but least_variance */
     double least_variance;    /* absolute floor */

@@ -90,10 +90,13 @@ int trl_model_import(const char *path, const char *list, trl_model **out, trl_er
 {
     struct stat status;
     trl__arena arena = {0};
+    int is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    const char *file = is_folder ? trl__join_path(&arena, path, "final.mdl") : path;
     *out = NULL;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        path = trl__join_path(&arena, path, "final.mdl");
-    int code = path ? read_file(path, list, out, err) : trl__fail_memory(err);
+    int code = !file ? trl__fail_memory(err)
+               : is_folder && stat(file, &status) != 0
+                   ? trl__fail(err, TRL_ENOENT, "%s: not a model: a folder without Kaldi's final.mdl", path)
+                   : read_file(file, list, out, err);
     trl__arena_free(&arena);
     return code;
 }

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define AHEAD 4 /* slots: what is fetched in advance */
+
 /* ---- global ---- */
 
 int trl__stats_create_shape(int32_t dim, int64_t gaussians, int32_t transitions, trl__stats **out, trl_error *err)
@@ -23,8 +25,8 @@ int trl__stats_create_shape(int32_t dim, int64_t gaussians, int32_t transitions,
     s->gaussians = gaussians;
     s->transitions = transitions;
     s->count = trl__alloc_aligned(count, sizeof *s->count);
-    s->sum = trl__alloc_aligned(numbers, sizeof *s->sum);
-    s->square = trl__alloc_aligned(numbers, sizeof *s->square);
+    s->sum = trl__alloc_large(numbers, sizeof *s->sum);
+    s->square = trl__alloc_large(numbers, sizeof *s->square);
     s->transition = trl__alloc_aligned((size_t)transitions + 1, sizeof *s->transition);
     if (!s->count || !s->sum || !s->square || !s->transition) {
         trl__stats_destroy(s);
@@ -143,13 +145,30 @@ void trl__local_stats_zero(trl__local_stats *local)
     local->totals = (trl__totals){0};
 }
 
+/* Slots are visited without order: large pages make that cheaper. */
+static int grow_slots(trl__local_stats *l, size_t needed)
+{
+    if (needed <= l->slot_capacity)
+        return 0;
+    size_t larger = 2 * needed;
+    double *slots = trl__alloc_large(larger, sizeof *slots);
+    if (!slots)
+        return -1;
+    if (l->slot_count > 0)
+        memcpy(slots, l->slots, l->slot_count * slot_size(l) * sizeof *slots);
+    trl__free(l->slots);
+    l->slots = slots;
+    l->slot_capacity = larger;
+    return 0;
+}
+
 double *trl__local_stats_slot(trl__local_stats *local, int64_t gaussian)
 {
     size_t size = slot_size(local);
     if (local->slot_of[gaussian] < 0) {
         size_t slot = local->slot_count;
         if (TRL_GROW(local->gaussian, local->gaussian_capacity, slot + 1) < 0 ||
-            TRL_GROW(local->slots, local->slot_capacity, (slot + 1) * size) < 0)
+            grow_slots(local, (slot + 1) * size) < 0)
             return NULL;
         memset(local->slots + slot * size, 0, size * sizeof *local->slots);
         local->gaussian[slot] = (int32_t)gaussian;
@@ -166,10 +185,22 @@ void trl__local_stats_transition(trl__local_stats *local, int32_t id, double cou
     local->transition[id] += count;
 }
 
+static void fetch(const double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i += 8)
+        __builtin_prefetch(numbers + i, 1, 2);
+}
+
 void trl__stats_merge(trl__stats *stats, const trl__local_stats *local)
 {
     size_t dim = (size_t)stats->dim, size = slot_size(local);
     for (size_t i = 0; i < local->slot_count; i++) {
+        if (i + AHEAD < local->slot_count) {
+            size_t later = (size_t)local->gaussian[i + AHEAD];
+            fetch(stats->count + later, 1);
+            fetch(stats->sum + later * dim, dim);
+            fetch(stats->square + later * dim, dim);
+        }
         const double *slot = local->slots + i * size;
         size_t g = (size_t)local->gaussian[i];
         stats->count[g] += slot[0];

@@ -6,6 +6,7 @@
 #include "base/text_file.h"
 #include "model/estimate.h"
 #include "train/checkpoint.h"
+#include "train/misfits.h"
 #include "train/train_history.h"
 
 #include <inttypes.h>
@@ -192,6 +193,7 @@ static int maximise(training *t, int iteration, const trl__stats *stats, trl__pa
 {
     trl_iteration *n = &result->numbers;
     trl__estimate_options e = trl__estimate_defaults();
+    e.pool = t->pool;
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
     e.unseen_as_all = iteration == 1;
@@ -249,6 +251,11 @@ static int save(training *t, int iteration, trl_error *err)
     return code < 0 ? code : trl__checkpoint_commit(t->checkpoint, iteration, err);
 }
 
+static int find_misfits(training *t, trl__pass_result *result, trl_error *err)
+{
+    return trl__find_misfits(t->data, t->lexicon, t->model, t->device, t->alignments, t->pool, t->skipped, result, err);
+}
+
 static int iterate(training *t, int iteration, trl_error *err)
 {
     trl__stats *stats;
@@ -260,6 +267,8 @@ static int iterate(training *t, int iteration, trl_error *err)
     if (code == 0)
         code = maximise(t, iteration, stats, &result, err);
     trl__stats_destroy(stats);
+    if (code == 0 && iteration == t->iterations)
+        code = find_misfits(t, &result, err);
     if (code == 0)
         code = remember(t, &result, err);
     if (code == 0)
@@ -358,6 +367,8 @@ static int prepare(training *t, const trl_corpus *corpus, const trl_frontend *fr
                                                 t->skipped, &t->data, err)
                     : trl__fail_memory(err);
     trl__free(features);
+    if (code < 0 && !o->resume)
+        trl_train_clean(o->folder); /* there is nothing to go on from */
     if (code == 0)
         code = create_model(t, err);
     if (code < 0)
@@ -374,6 +385,8 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     int code = trl_train_options_check(options, err);
     if (code == 0)
         code = prepare(&t, corpus, frontend, err);
+    if (code == 0 && t.checkpoint->iteration == t.iterations) /* only the warnings are left */
+        code = find_misfits(&t, &(trl__pass_result){0}, err);
     for (int i = code == 0 ? t.checkpoint->iteration + 1 : 1; code == 0 && i <= t.iterations; i++)
         code = iterate(&t, i, err);
     trl__alignment_store_close(t.alignments);

@@ -36,7 +36,9 @@ static int add_results(json_t *line, const trl__pass_result *r, const trl__train
     int code = json_object_update(line, numbers);
     json_decref(numbers);
     return code | json_object_set_new(line, "worst", notable_list(r->worst, r->worst_count, data, "log_likelihood")) |
-           json_object_set_new(line, "failures", failure_list(r, data));
+           json_object_set_new(line, "failures", failure_list(r, data)) |
+           (r->unfit_count > 0 ? json_object_set_new(line, "unfit", notable_list(r->unfit, r->unfit_count, data, "fit"))
+                               : 0);
 }
 
 static int add_times(json_t *line, const trl__pass_result *r, const trl__training_data *data)

@@ -73,7 +73,8 @@ trl__search_options trl__pass_search(const trl_train_options *options)
     return (trl__search_options){.margin = options->margin,
                                  .auto_margin = AUTO_MARGIN,
                                  .beam = options->beam,
-                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD};
+                                 .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD,
+                                 .accumulates = 1};
 }
 
 /* ---- An utterance ---- */
@@ -318,7 +319,7 @@ static int set_up(pass_work *w, trl_error *err)
         return trl__fail_memory(err);
     int code = trl__unit_map_create(p->model, p->lexicon, &w->map, err);
     if (code == 0)
-        code = trl__device_load_model(p->device, p->model, &w->parameters, err);
+        code = trl__device_load_model(p->device, p->model, p->pool, &w->parameters, err);
     for (size_t i = 0; code == 0 && i < w->worker_count; i++)
         code = trl__aligner_create(p->device, &w->workers[i].aligner, err);
     for (size_t i = 0; code == 0 && i < w->block_count; i++)

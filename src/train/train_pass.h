@@ -44,7 +44,8 @@ typedef struct trl__pass_result {
     trl__notable worst[TRL__NOTABLE];   /* log-likelihood per frame, the lowest first */
     trl__notable slowest[TRL__NOTABLE]; /* seconds, the highest first */
     trl__notable failed[TRL__NOTABLE];  /* value: trl__search_status */
-    size_t worst_count, slowest_count, failed_count;
+    trl__notable unfit[TRL__NOTABLE];   /* fit (align/fit.h), the lowest first; of the last iteration */
+    size_t worst_count, slowest_count, failed_count, unfit_count;
 } trl__pass_result;
 
 /* How passes with these options search. */

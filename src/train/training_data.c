@@ -157,6 +157,15 @@ static int name_missing(const trl__training_data *d, const trl_corpus *corpus, t
     return code;
 }
 
+static int nothing_left(const trl_findings *skipped, trl_error *err)
+{
+    const trl_finding *first = trl_findings_get(skipped, 0);
+    if (!first)
+        return trl__fail(err, TRL_EINVAL, "no utterance is left to train with; `trellis corpus check` says why");
+    return trl__fail(err, TRL_EINVAL, "no utterance is left to train with; what is wrong first: %.200s: %.100s: %.400s",
+                     first->file, first->utterance ? first->utterance : "-", first->message);
+}
+
 static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl_error *err)
 {
     size_t count = trl_feature_reader_count(d->features);
@@ -171,9 +180,7 @@ static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl
         code = add_features(d, i, corpus, l, err);
     if (code == 0)
         code = trl__unknown_words_name(&l->unknown, l->skipped, err);
-    if (code == 0 && d->count == 0)
-        code = trl__fail(err, TRL_EINVAL, "no utterance is left to train with; `trellis corpus check` says why");
-    return code;
+    return code == 0 && d->count == 0 ? nothing_left(l->skipped, err) : code;
 }
 
 /* ---- Both ---- */

@@ -54,6 +54,46 @@ printf '#!MLF!#\n"*/anna01.lab"\n%s\n.\n' "$(<lines.txt)" >words.mlf
 align 0 sounds/anna/anna01.wav lexicon.txt -q --mlf words.mlf
 cmp -s out_dir/anna01.TextGrid beside.TextGrid || wrong "--mlf with the same words gives other times"
 
+# ---- Words that were not said ----
+cp -r sounds swapped
+cp sounds/anna/anna08.lab swapped/ben/ben20.lab
+align 0 swapped lexicon.txt --to jsonl
+contains "$err" "warning: 1 transcript hardly fits the sound" "another's transcript"
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "another's transcript is named"
+[[ $err != *"look at these first"* ]] || wrong "there is nothing else to look at: $err"
+python3 - <<'END' || wrong "alignments.jsonl: ben20 has not the lowest fit by far"
+import json
+fits = {line["id"]: line["fit"] for line in map(json.loads, open("out_dir/alignments.jsonl"))}
+wrong = fits.pop("ben20")
+assert len(fits) == 23 and all(0.95 < fit <= 1 for fit in fits.values()) and wrong < 0.9
+END
+expect 0 "$TRELLIS" train swapped lexicon.txt -o swapped.trm -n 1 --set deltas=0
+contains "$err" "warning: 1 transcript hardly fits the sound" "training with another's transcript"
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "training with another's transcript"
+[ "$(grep -c '"unfit":\[{"id":"ben20","fit":0\.' swapped.trm.journal)" = 1 ] || wrong "the journal does not name ben20 once"
+expect 0 "$TRELLIS" report swapped.trm -o swapped.html -q
+contains "$(grep -A 4 'Worst fit' swapped.html)" "<td class=text>ben20<td>0." "the report of training with another's transcript"
+expect 0 "$TRELLIS" train swapped lexicon.txt -o again.trm -n 1 --set deltas=0 --keep -q
+expect 0 "$TRELLIS" train swapped lexicon.txt -o again.trm -n 1 --set deltas=0 --resume
+contains "$err" "swapped/ben/ben20.lab:1: ben20: " "--resume after the last iteration"
+cmp -s again.trm swapped.trm || wrong "--resume after the last iteration gives another model"
+align 0 swapped/ben/ben20.wav lexicon.txt --text "SSEE SSEE SSEE"
+contains "$err" "warning: 1 transcript hardly fits" "one sound with wrong words"
+align 0 swapped/ben/ben20.wav lexicon.txt --text "$(<sounds/ben/ben20.lab)"
+[[ $err != *warning* ]] || wrong "a warning of right words: $err"
+
+# ---- Sound of a lower rate than the model's ----
+if command -v sox >/dev/null; then
+    mkdir low && cp -r sounds/anna low
+    sox sounds/anna/anna01.wav -r 8000 low/anna/anna01.wav
+    sox sounds/anna/anna03.wav -r 8000 low/anna/anna03.wav
+    align 0 low lexicon.txt
+    contains "$err" "low/anna/anna01.wav: 2 utterances were recorded at less than the front end's 16000 Hz" "a low rate"
+    [ "$(grep -c "warning: low/" <<<"$err")" = 1 ] || wrong "not one warning of the rate: $err"
+    align 0 low lexicon.txt -q
+    [ -z "$err" ] || wrong "--quiet is not quiet: $err"
+fi
+
 # ---- Unknown words ----
 cp -r sounds unknown
 echo "AASS HMM OOAA" >unknown/anna/anna02.lab
@@ -65,7 +105,7 @@ contains "$err" "--oov skip" "an unknown word"
 absent out_dir "an unknown word"
 align 1 unknown lexicon.txt -q --oov skip --to ctm
 contains "$err" "HMM" "--oov skip"
-contains "$err" "Ee (the lexicon has EE)" "--oov skip"
+contains "$err" "Ee (the lexicon has EE; --fold-case takes it)" "--oov skip"
 contains "$err" "unknown/ben/ben15.lab" "--oov skip"
 grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
 [ "$(cut -d ' ' -f 1 out_dir/words.ctm | uniq | wc -l)" = 22 ] || wrong "--oov skip: not 22 utterances are left"
@@ -74,6 +114,22 @@ contains "$err" "2 times a word" "--oov noise"
 contains "$err" "HMM (1)" "--oov noise"
 [ "$(grep -c ' HMM ' out_dir/words.ctm)" = 1 ] || wrong "--oov noise: HMM has no place"
 [ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
+
+# ---- Capitals ----
+cp -r sounds small
+for lab in small/*/*.lab; do tr '[:upper:]' '[:lower:]' <"$lab" >lower && mv lower "$lab"; done
+align 0 sounds lexicon.txt -q --to ctm
+cp out_dir/phones.ctm capital.ctm
+align 3 small lexicon.txt -q
+contains "$err" "--fold-case takes it" "small letters"
+align 0 small lexicon.txt -q --to ctm --fold-case
+cmp -s out_dir/phones.ctm capital.ctm || wrong "--fold-case gives other phones"
+grep -q '[A-Z]' <(cut -d ' ' -f 5 out_dir/words.ctm) && wrong "words are not as in the transcript: $(head -n 3 out_dir/words.ctm)"
+expect 0 "$TRELLIS" train small lexicon.txt -o small.trm -n 1 -q --set deltas=0 --fold-case
+cmp -s small.trm tones.trm || wrong "--fold-case trains another model"
+expect 1 "$TRELLIS" corpus check small --lexicon lexicon.txt
+contains "$out" "--fold-case takes it" "corpus check of small letters"
+expect 0 "$TRELLIS" corpus check small --lexicon lexicon.txt --fold-case
 
 # ---- Utterances that can't be used ----
 cp -r sounds broken
@@ -110,13 +166,16 @@ mistake 2 "beam" tones.trm sounds lexicon.txt -o out_dir --beam 0
 mistake 2 "acoustic_scale" tones.trm sounds lexicon.txt -o out_dir --acoustic-scale 0
 mistake 2 "cue_words" tones.trm sounds lexicon.txt -o out_dir --cue-words 0
 mistake 2 "--channel is a number" tones.trm sounds lexicon.txt -o out_dir --channel left
-mistake 2 "--format is auto" tones.trm sounds lexicon.txt -o out_dir --format zip
+mistake 2 "--format is one of auto" tones.trm sounds lexicon.txt -o out_dir --format zip
 mistake 2 "exclude each other" tones.trm sounds lexicon.txt -o out_dir --text A --text-file lines.txt
 mistake 3 "single sound file" tones.trm sounds lexicon.txt -o out_dir --text "AASS"
 mistake 3 "nowhere" tones.trm nowhere lexicon.txt -o out_dir
 mistake 3 "nothing.trm" nothing.trm sounds lexicon.txt -o out_dir
 mistake 3 "nothing.txt" tones.trm sounds nothing.txt -o out_dir
 mistake 3 "nothing.txt" tones.trm sounds/anna/anna01.wav lexicon.txt -o out_dir --text-file nothing.txt
+mistake 3 "not a model: a folder without" sounds sounds lexicon.txt -o out_dir
+cp sounds/anna/anna01.wav alone.wav
+mistake 3 "--text-file" tones.trm alone.wav lexicon.txt -o out_dir
 mistake 3 "nobody" tones.trm sounds lexicon.txt -o out_dir --utterance nobody
 mistake 3 "nothing.ark" tones.trm sounds lexicon.txt -o out_dir --likelihoods nothing.ark
 mistake 3 "no/such" tones.trm sounds lexicon.txt -o no/such/folder

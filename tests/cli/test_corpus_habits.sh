@@ -45,7 +45,7 @@ shows 'lexicon.txt:2: 0.5, a number, is taken as a phone'
 shows 'lexicon.txt:3: IY/IY, with a slash, is taken as a phone'
 shows 'lexicon: 3 words, 9 phones'
 [ "$(sed -n 's/^twice.*: \(.*\) is not in the lexicon \(.*\)/\1 \2/p' out)" = \
-    $'three (2 times, first here); it has THREE\n"one" (once); it has one\nOne (once); it has one\nfour (once)' ] ||
+    $'three (2 times, first here); it has THREE; --fold-case takes it\n"one" (once); it has one\nOne (once); it has one; --fold-case takes it\nfour (once)' ] ||
     wrong "unknown words: $out"
 run 3 twice --lexicon twice/a.wav
 contains "$err" 'twice/a.wav: not a lexicon: this is not text' "a sound as lexicon"

@@ -96,7 +96,7 @@ mistake 2 "window = square: choose povey" corpus --set window=square
 mistake 2 "--set takes KEY=VALUE, not 'deltas'" corpus --set deltas
 mistake 2 "num_ceps = 30: at most mel_bins = 23" corpus --set num_ceps=30
 mistake 2 "--channel is a number" corpus --channel left
-mistake 2 "--format is auto" corpus --format zip
+mistake 2 "--format is one of auto" corpus --format zip
 mistake 3 "no channel 3: the file has 1" corpus --channel 3
 mistake 3 "nowhere" nowhere
 mistake 3 "missing.conf" corpus --config missing.conf

@@ -9,9 +9,9 @@ for tool in $compiler $run; do
 done
 
 # What the kernels stand on; functions that nobody calls, and what those would need, are left out.
-files=(src/backend/cpu/gmm_{neon,base,ref,scalar,pack}.c src/base/{error,memory,random,text_file}.c tests/neon_kernel.c)
+files=(src/backend/cpu/gmm_{neon,base,ref,scalar,pack}.c src/base/{error,memory,pool,random,text_file}.c tests/neon_kernel.c)
 expect 0 $compiler -std=c11 -D_XOPEN_SOURCE=700 -DTRELLIS_SIMD=0 -O2 -Wall -Wextra -Werror -ffp-contract=off -static -ffunction-sections \
-    -Wl,--gc-sections -Iinclude -Isrc -Itests "${files[@]}" -lm -o "$folder/neon_kernel"
+    -Wl,--gc-sections -Iinclude -Isrc -Itests "${files[@]}" -pthread -lm -o "$folder/neon_kernel"
 [ "$faults" != 0 ] || expect 0 $run "$folder/neon_kernel"
 [ "$faults" = 0 ] || echo "$out"
 finish

@@ -33,7 +33,7 @@ contains "$page" '<tr><th scope=row>1<td>1<td>1,200<td>–<td>–<td>1,234' "a f
 contains "$page" '<tr><th scope=row>3<td>2.000<td>10.000<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the table of times"
 contains "$page" '<tr><th scope=row>all<td>6.000<td>30.000<td>3,600<td>1,200<td>10.0<td>50.0<td>20.0<td>5.0<td>10.0<td>5.0' "the times of all"
 contains "$page" '3 iterations over 2 h 0 min of sound took 6.0 s.' "the first sentence"
-contains "$page" '<td class=text>bad-2<td>−71.00<td>6.50<td>2' "the worst utterances"
+contains "$page" '<td class=text>bad-2<td>−71.00<td>2' "the worst utterances"
 contains "$page" '<td class=text>slow&amp;slower<td>250.00<td>2' "the slowest utterances"
 contains "$page" '<td class=text>u&lt;1&gt;<td class=text>too &amp; short<td>1–2' "failures in a row"
 contains "$page" '<td class=text>u2<td class=text>no path<td>1, 3' "failures with a gap"

@@ -65,6 +65,12 @@ contains "$err" "SEVEN" "the unknown word is named"
 expect 3 train -o fail.trm --oov fail
 contains "$err" "SEVEN" "the unknown word is named"
 expect 0 train -o noise.trm --oov noise
+echo "HELLO HH AH L OW" >foreign.txt
+lexicon=foreign.txt
+expect 3 train -o foreign.trm
+contains "$err" "no utterance is left to train with" "another lexicon"
+contains "$err" "not in the lexicon: " "another lexicon"
+[ -e foreign.trm.work ] && wrong "a training that never began left a folder"
 lexicon=data/lexicon.txt
 
 # A sound that is too short for its words is left out, by name.

@@ -51,7 +51,7 @@ static void check_level(const char *level, const trl_model *model)
     trl_feature_reader *features, *likelihoods;
     if (trl__device_open(level, 0, &device, &err) < 0)
         return; /* not on this machine */
-    assert_int_equal(trl__device_load_model(device, model, &parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(device, model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__stream_create(device, &stream, &err), 0);
     assert_int_equal(trl_feature_reader_open(golden("feats3.ark"), &features, &err), 0);
     char place[1100];

@@ -78,7 +78,7 @@ static double iterate(trainer *t, int flat, int split, int64_t *floored)
     trl__stats *stats;
     trl__estimate_result result;
     double score = 0;
-    assert_int_equal(trl__device_load_model(t->device, t->model, &p, &err), 0);
+    assert_int_equal(trl__device_load_model(t->device, t->model, NULL, &p, &err), 0);
     assert_int_equal(trl__local_stats_create(t->model, &local, &err), 0);
     assert_int_equal(trl__stats_create(t->model, &stats, &err), 0);
     for (size_t u = 0; u < SMALL_UTTERANCES; u++)

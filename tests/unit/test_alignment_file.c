@@ -130,7 +130,7 @@ static void jsonl_nests_the_levels(void **state)
     expect_text(
         "out/alignments.jsonl",
         "{\"id\":\"anna-1\",\"speaker\":\"anna\",\"file\":\"a.wav\",\"start\":0,\"end\":0.2,\"frames\":20,"
-        "\"log_likelihood\":-50.5,\"words\":["
+        "\"log_likelihood\":-50.5,\"fit\":0.75,\"words\":["
         "{\"word\":\"A\\\\\",\"start\":0,\"end\":0.14,\"confidence\":0.2500,\"phones\":["
         "{\"phone\":\"A\",\"start\":0,\"end\":0.1,\"confidence\":0.2500,\"states\":["
         "{\"state\":0,\"start\":0,\"end\":0.05},{\"state\":1,\"start\":0.05,\"end\":0.1}]},"
@@ -140,7 +140,7 @@ static void jsonl_nests_the_levels(void **state)
         "{\"phone\":\"SIL\",\"start\":0.14,\"end\":0.2,\"states\":["
         "{\"state\":0,\"start\":0.14,\"end\":0.17},{\"state\":1,\"start\":0.17,\"end\":0.2}]}]}]}\n"
         "{\"id\":\"anna-2\",\"speaker\":\"ben\",\"file\":\"b.wav\",\"text\":\"A\\\\\",\"channel\":1,\"start\":2.5,"
-        "\"end\":2.7,\"frames\":20,\"log_likelihood\":null,\"words\":["
+        "\"end\":2.7,\"frames\":20,\"log_likelihood\":null,\"fit\":0.75,\"words\":["
         "{\"word\":\"A\\\\\",\"start\":2.5,\"end\":2.64,\"confidence\":0.2500,\"phones\":["
         "{\"phone\":\"A\",\"start\":2.5,\"end\":2.6,\"confidence\":0.2500,\"states\":["
         "{\"state\":0,\"start\":2.5,\"end\":2.55},{\"state\":1,\"start\":2.55,\"end\":2.6}]},"

@@ -93,7 +93,7 @@ static void make_setting(setting *x)
         assert_true(x->r->node_first[n] < x->r->node_end[n]);
     assert_int_equal(trl__device_open("cpu", 0, &x->device, &err), 0);
     assert_int_equal(trl__stream_create(x->device, &x->stream, &err), 0);
-    assert_int_equal(trl__device_load_model(x->device, &x->r->model, &x->parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(x->device, &x->r->model, NULL, &x->parameters, &err), 0);
     assert_int_equal(trl__local_stats_create(&x->r->model, &x->local, &err), 0);
 }
 
@@ -119,7 +119,7 @@ static void models_with_unfit_numbers_are_refused(void **state)
     for (size_t i = 0; i < 5; i++) {
         float old = model->variance[place];
         model->variance[place] = values[i];
-        assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER,
+        assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER,
                     "tied state 1, component 0: variance");
         assert_null(parameters);
         model->variance[place] = old;
@@ -127,13 +127,13 @@ static void models_with_unfit_numbers_are_refused(void **state)
     for (size_t i = 0; i < 4; i++) {
         float old = model->mean[place];
         model->mean[place] = means[i];
-        assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER, "in dimension 3");
+        assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER, "in dimension 3");
         model->mean[place] = old;
     }
     model->log_weight[1] = NAN;
-    assert_says(trl__device_load_model(x.device, model, &parameters, &err), TRL_ENUMBER, "weight");
+    assert_says(trl__device_load_model(x.device, model, NULL, &parameters, &err), TRL_ENUMBER, "weight");
     model->log_weight[1] = -INFINITY; /* a component that is never used */
-    assert_int_equal(trl__device_load_model(x.device, model, &parameters, &err), 0);
+    assert_int_equal(trl__device_load_model(x.device, model, NULL, &parameters, &err), 0);
     trl__parameters_free(parameters);
     free_setting(&x);
 }
@@ -303,9 +303,47 @@ static void tiny_variances_are_noticed(void **state)
     for (int i = model.first_gaussian[1] * 20; i < model.first_gaussian[2] * 20; i++)
         model.variance[i] = 1e-5f;
     trl__mixtures m;
-    assert_int_equal(trl__mixtures_pack(&m, &model, &trl__gmm_base, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&m, &model, &trl__gmm_base, NULL, &err), 0);
     assert_true(!m.differences[0] && m.differences[1] && !m.differences[2] && m.any_differences);
     trl__mixtures_free(&m);
+    free_mixtures(&model);
+}
+
+/* The centre is the mean of all means; any number of threads packs the same bytes, and finds the first fault. */
+static void threads_share_the_packing(void **state)
+{
+    (void)state;
+    chance c = {4, 0};
+    trl_model model = random_mixtures(&c, (mixture_kind){7, 500, 6, 1, 3, 1}, 0);
+    size_t gaussians = (size_t)model.first_gaussian[500];
+    for (int i = model.first_gaussian[400] * 7; i < model.first_gaussian[401] * 7; i++)
+        model.variance[i] = 1e-5f;
+    trl_pool *pool;
+    trl__mixtures one, many;
+    assert_int_equal(trl_pool_create(5, &pool, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&one, &model, &trl__gmm_base, NULL, &err), 0);
+    assert_int_equal(trl__mixtures_pack(&many, &model, &trl__gmm_base, pool, &err), 0);
+    for (size_t k = 0; k < 7; k++) {
+        double mean = 0;
+        for (size_t g = 0; g < gaussians; g++)
+            mean += (double)model.mean[g * 7 + k] / (double)gaussians;
+        assert_true(fabs((double)one.centre[k] - mean) <= 1e-6 * fabs(mean));
+    }
+    assert_memory_equal(one.centre, many.centre, 7 * sizeof(float));
+    for (int32_t t = 0; t < 500; t++) {
+        size_t groups = (size_t)(trl__components(&one, t) + one.group - 1) / (size_t)one.group;
+        assert_memory_equal(one.packed + one.at[t], many.packed + many.at[t],
+                            groups * trl__group_size(&one) * sizeof(float));
+    }
+    assert_memory_equal(one.differences, many.differences, 500);
+    assert_true(many.differences[400] && many.any_differences);
+    model.variance[(size_t)model.first_gaussian[450] * 7] = NAN;
+    model.variance[(size_t)model.first_gaussian[130] * 7] = NAN;
+    trl__mixtures none;
+    assert_says(trl__mixtures_pack(&none, &model, &trl__gmm_base, pool, &err), TRL_ENUMBER, "tied state 130,");
+    trl_pool_destroy(pool);
+    trl__mixtures_free(&one);
+    trl__mixtures_free(&many);
     free_mixtures(&model);
 }
 
@@ -321,7 +359,7 @@ static int do_everything(const char *name, random_search *r)
     int code = trl__device_open(name, 0, &device, &err);
     code = code ? code : trl__stream_create(device, &stream, &err);
     code = code ? code : trl__buffer_create(device, 100, &buffer, &err);
-    code = code ? code : trl__device_load_model(device, &r->model, &parameters, &err);
+    code = code ? code : trl__device_load_model(device, &r->model, NULL, &parameters, &err);
     code = code ? code : trl__local_stats_create(&r->model, &local, &err);
     for (int i = 0; i < 2; i++) {
         code = code ? code : trl__stream_frames(stream, parameters, &r->s, 1, &err);
@@ -374,6 +412,7 @@ int main(void)
         cmocka_unit_test(other_rows_do_not_mislead),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(tiny_variances_are_noticed),
+        cmocka_unit_test(threads_share_the_packing),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return RUN(tests);

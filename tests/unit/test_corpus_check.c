@@ -168,7 +168,8 @@ static void test_unknown_words(void **state)
     trl_lexicon *lexicon = make_lexicon();
     check("m.tsv", lexicon, NULL, 1);
     assert_finding(0, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "oh is not in the lexicon (3 times, first here)");
-    assert_finding(1, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 2, "b", "Hi is not in the lexicon (once); it has hi");
+    assert_finding(1, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 2, "b",
+                   "Hi is not in the lexicon (once); it has hi; --fold-case takes it");
     assert_finding(2, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "ah is not in the lexicon (once)");
     assert_finding(3, TRL_FINDING_UNKNOWN_WORD, "m.tsv", 3, "a", "long. is not in the lexicon (once); it has long");
     assert_int_equal(trl_findings_count(findings), 4);

@@ -22,7 +22,7 @@ static void the_environment_forces_a_level(void **state)
     setenv("TRELLIS_CPU", "base", 1);
     assert_int_equal(trl__cpu(), TRL__CPU_BASE);
     setenv("TRELLIS_CPU", "avx2", 1);
-    assert_int_equal(trl__cpu(), best);
+    assert_int_equal(trl__cpu(), best < TRL__CPU_AVX2 ? best : TRL__CPU_AVX2);
     setenv("TRELLIS_CPU", "avx9000", 1);
     assert_int_equal(trl__cpu(), best);
     setenv("TRELLIS_CPU", "", 1);

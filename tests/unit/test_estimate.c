@@ -320,6 +320,41 @@ static void survives_lack_of_memory(void **state)
     trl_model_destroy(m);
 }
 
+/* Enough tied states for many parts: everything is the same bytes, and every mean is its own sum's. */
+static void threads_share_the_work(void **state)
+{
+    (void)state;
+    char text[2000] = "";
+    for (int i = 0; i < 100; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "W%d P%d\n", i, i);
+    trl_model *models[2];
+    trl__estimate_result results[2];
+    for (int i = 0; i < 2; i++) {
+        trl__estimate_options o = no_floors;
+        trl_model *m = models[i] = model_of(text, 1, NULL);
+        trl__stats *s = stats_of(m);
+        assert_true(m->tied_states > 300);
+        for (int32_t g = 0; g < m->tied_states; g++)
+            put(s, g, g % 7, 0.1 * g, g % 5 == 0 ? 0 : 0.3 + g);
+        o.least_count = 2;
+        o.least_variance = 0.01;
+        assert_int_equal(trl_pool_create(i == 0 ? 1 : 5, &o.pool, &err), 0);
+        results[i] = estimate(m, s, &o);
+        trl_pool_destroy(o.pool);
+        for (int32_t g = 0; g < m->tied_states; g++)
+            if (g % 7 >= 2)
+                expect(m, g, 0, 1, 0.1 * g, g % 5 == 0 ? 0.01 : 0.3 + g);
+            else
+                expect(m, g, 0, 1, 0, 1);
+    }
+    size_t size = (size_t)models[0]->tied_states * sizeof(float);
+    assert_memory_equal(models[0]->mean, models[1]->mean, size);
+    assert_memory_equal(models[0]->variance, models[1]->variance, size);
+    assert_memory_equal(&results[0], &results[1], sizeof *results);
+    trl_model_destroy(models[0]);
+    trl_model_destroy(models[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +369,7 @@ int main(void)
         cmocka_unit_test(splits_the_heaviest),
         cmocka_unit_test(few_frames_carry_few_components),
         cmocka_unit_test(shares_out_by_occupancy),
+        cmocka_unit_test(threads_share_the_work),
         cmocka_unit_test(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);

@@ -218,6 +218,8 @@ static void packed_damage_is_seen(void **state)
                     code = got;
                 else
                     assert_same(&m, &expected[u]);
+                for (int again = 0; again < 2; again++) /* what was refused once is refused for good */
+                    assert_int_equal(trl_feature_reader_get(reader, u, &id, &m, &err), got < 0 ? got : 0);
             }
             trl_feature_reader_close(reader);
         }

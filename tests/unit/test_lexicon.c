@@ -176,6 +176,24 @@ static void test_odd_phones(void **state)
     trl_findings_destroy(findings);
 }
 
+static void test_fold_case(void **state)
+{
+    (void)state;
+    trl_lexicon *l = parse_ok("polish P O L\nPolish P OW L\nSTRASSE S T R\nŁódź W U C\n");
+    assert_string_equal(said(l, "POLISH", 0), "not there");
+    assert_int_equal(trl_lexicon_fold_case(l, &err), 0);
+    assert_string_equal(said(l, "Polish", 0), "P OW L @ 1"); /* exactly */
+    assert_string_equal(said(l, "POLISH", 0), "P O L @ 1");  /* the first */
+    assert_string_equal(said(l, "strasse", 0), "S T R @ 1");
+    assert_string_equal(said(l, "ŁÓDŹ", 0), "W U C @ 1");
+    assert_string_equal(said(l, "stras", 0), "not there");
+    char word[1000];
+    memset(word, 'a', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    assert_int_equal(trl_lexicon_find(l, word), -1);
+    trl_lexicon_destroy(l);
+}
+
 static void test_nothing_in_it(void **state)
 {
     (void)state;
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_bad_lines),
         cmocka_unit_test(test_other_encoding),
         cmocka_unit_test(test_odd_phones),
+        cmocka_unit_test(test_fold_case),
         cmocka_unit_test(test_nothing_in_it),
         cmocka_unit_test(test_out_of_memory),
     };

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE 1024 /* frames: 320 KB of them, for 39 dimensions */
-
 /* ---- Devices ---- */
 
 /* What runs on this machine, best last. */
@@ -131,6 +129,7 @@ static void stream_destroy(trl__stream *base)
         trl__scratch_free(&stream->placed[i].memory);
     for (size_t i = 0; i < stream->kept_capacity; i++)
         trl__scratch_free(&stream->kept[i].memory);
+    trl__scratch_free(&stream->mixed.memory);
     trl__free(stream->placed);
     trl__free(stream->kept);
     trl__scratch_free(&stream->components);
@@ -152,13 +151,14 @@ float *trl__cpu_scratch(trl__cpu_stream *stream, const trl__mixtures *m)
 
 /* ---- Models ---- */
 
-static int load_model(trl__device *device, const trl_model *model, trl__parameters **out, trl_error *err)
+static int load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                      trl_error *err)
 {
     trl__cpu_parameters *parameters = trl__alloc_zero(1, sizeof *parameters);
     *out = NULL;
     if (!parameters)
         return trl__fail_memory(err);
-    int code = trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, err);
+    int code = trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, pool, err);
     if (code < 0) {
         trl__free(parameters);
         return code;
@@ -208,9 +208,9 @@ static int frames(trl__stream *base, const trl__parameters *parameters, trl__sea
 }
 
 /* The frames of search i, which must be there. */
-static const trl__placed *placed_for(const trl__cpu_stream *stream, const trl__search *s, size_t i, trl_error *err)
+static trl__placed *placed_for(const trl__cpu_stream *stream, const trl__search *s, size_t i, trl_error *err)
 {
-    const trl__placed *placed = i < stream->placed_count ? &stream->placed[i] : NULL;
+    trl__placed *placed = i < stream->placed_count ? &stream->placed[i] : NULL;
     if (placed && placed->source == s->frames && placed->begin <= s->begin && placed->end >= s->end)
         return placed;
     trl__fail(err, TRL_EINVAL, "search %zu: frames %d to %d were not given to the stream first", i, (int)s->begin,
@@ -239,7 +239,6 @@ static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
             places = s->row[r].offset + (s->row[r].end - s->row[r].first);
     size_t rows = (size_t)s->rows * sizeof *s->row, size = (size_t)places * 4;
     char *memory = trl__scratch_get(&kept->memory, rows + 2 * size, 1);
-    kept->rows = memory ? s->rows : 0;
     if (!memory)
         return NULL;
     kept->row = (trl__row *)memory;
@@ -248,10 +247,11 @@ static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
     return kept;
 }
 
-/* The rows' parts of frames [from, to). */
-static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, const trl__kept *kept, trl__search *s,
-                       int32_t from, int32_t to)
+/* The rows' parts of the piece that begins at `from`. */
+static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, trl__placed *placed, const trl__kept *kept,
+                       trl__search *s, int32_t from)
 {
+    int32_t to = placed->end - from < TRL__PIECE ? placed->end : from + TRL__PIECE;
     for (int32_t r = 0; r < s->rows; r++) {
         const trl__row *row = &s->row[r];
         work.tied = row->tied;
@@ -260,6 +260,7 @@ static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, const 
         work.end = row->end < to ? row->end : to;
         if (work.first >= work.end)
             continue;
+        trl__place_piece(placed, work.m, stream->kernel, from);
         int64_t place = row->offset + (work.first - row->first);
         trl__gmm_best best = kept ? (trl__gmm_best){kept->best.component + place, kept->best.score + place}
                                   : (trl__gmm_best){NULL, NULL};
@@ -268,7 +269,6 @@ static void score_rows(const trl__cpu_stream *stream, trl__gmm_work work, const 
     }
 }
 
-/* Long utterances go in pieces whose frames stay in the cache while the rows change. */
 static int score(trl__stream *base, const trl__parameters *parameters, trl__search *searches, size_t count,
                  trl_error *err)
 {
@@ -279,15 +279,15 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         trl__search *s = &searches[i];
-        const trl__placed *placed = placed_for(stream, s, i, err);
+        trl__placed *placed = placed_for(stream, s, i, err);
         int code = placed ? check_rows(s, placed, m, err) : TRL_EINVAL;
         if (code < 0)
             return code;
-        const trl__kept *kept = stream->keeps ? keep_best(&stream->kept[i], s) : NULL;
+        const trl__kept *kept = s->keep ? keep_best(&stream->kept[i], s) : NULL;
+        stream->kept[i].rows = kept ? s->rows : 0;
         s->gaussians = 0;
-        for (int32_t from = placed->begin; from < placed->end; from += PIECE)
-            score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, kept, s, from,
-                       placed->end - from < PIECE ? placed->end : from + PIECE);
+        for (int32_t from = placed->begin; from < placed->end; from += TRL__PIECE)
+            score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, placed, kept, s, from);
     }
     return 0;
 }
@@ -383,9 +383,8 @@ static int accumulate(trl__stream *base, const trl__parameters *parameters, trl_
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
     int code = 0;
-    stream->keeps = 1;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        const trl__placed *placed = placed_for(stream, &searches[i], i, err);
+        trl__placed *placed = placed_for(stream, &searches[i], i, err);
         code = placed ? steps_of(base)->accumulate(stream, m, placed, &stream->kept[i], &searches[i], local, err)
                       : TRL_EINVAL;
     }
@@ -426,7 +425,7 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
         const trl__placed *placed = placed_for(stream, &searches[i], i, err);
         if (!placed || !searches[i].arc_count)
             return placed ? trl__fail(err, TRL_EINVAL, "search %zu: no counts of arcs", i) : TRL_EINVAL;
-        code = steps_of(base)->accumulate_soft(stream, m, placed, &searches[i], local, err);
+        code = steps_of(base)->accumulate_soft(stream, m, &stream->kept[i], &searches[i], local, err);
     }
     return code;
 }

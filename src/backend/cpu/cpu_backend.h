@@ -20,13 +20,13 @@ typedef struct trl__kept {
     trl__gmm_best best; /* places as in scores[] */
 } trl__kept;
 
-/* The steps behind the scores, for one search. accumulate and accumulate_soft find its frames in `placed`. */
+/* The steps behind the scores, for one search. */
 typedef struct trl__cpu_steps {
     int (*viterbi)(trl__cpu_stream *stream, trl__search *s, trl_error *err);
-    int (*accumulate)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+    int (*accumulate)(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
                       trl__search *s, trl__local_stats *local, trl_error *err);
     int (*forward_backward)(trl__cpu_stream *stream, trl__search *s, trl_error *err);
-    int (*accumulate_soft)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
+    int (*accumulate_soft)(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
                            trl__local_stats *local, trl_error *err);
 } trl__cpu_steps;
 
@@ -44,7 +44,7 @@ struct trl__cpu_stream {
     size_t placed_count, placed_capacity;
     trl__kept *kept; /* the same */
     size_t kept_capacity;
-    int keeps;               /* somebody accumulates here: best components are worth keeping */
+    trl__placed mixed;       /* frames that components share */
     trl__scratch components; /* of the kernel */
     trl__scratch work;       /* of the step that runs */
 };
@@ -53,9 +53,9 @@ extern const trl__cpu_steps trl__cpu_steps_ref; /* in cpu_ref.c; the others are 
 
 int trl__cpu_viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err);
 int trl__cpu_forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error *err);
-int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed,
-                        const trl__kept *kept, trl__search *s, trl__local_stats *local, trl_error *err);
-int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
+int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
+                        trl__search *s, trl__local_stats *local, trl_error *err);
+int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
                              trl__local_stats *local, trl_error *err);
 
 /* A device with a given kernel, whether this machine is known to have it or not. */

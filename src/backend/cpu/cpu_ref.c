@@ -143,7 +143,7 @@ static int add_frame(trl__local_stats *local, int32_t gaussian, const float *fra
     return 0;
 }
 
-static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__kept *kept,
+static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
                       trl__search *s, trl__local_stats *local, trl_error *err)
 {
     (void)kept;
@@ -162,12 +162,13 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, const trl
     return 0;
 }
 
-static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, const trl__search *s,
-                    int32_t node, int32_t t, float *share, trl__local_stats *local, trl_error *err)
+static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__search *s, int32_t node, int32_t t,
+                    float *share, trl__local_stats *local, trl_error *err)
 {
     int32_t tied = s->node_tied[node];
     int code = 0;
-    trl__gmm_work work = {.m = m, .placed = placed, .scratch = share, .tied = tied, .first = t, .end = t + 1};
+    trl__placed placed = {.source = s->frames};
+    trl__gmm_work work = {.m = m, .placed = &placed, .scratch = share, .tied = tied, .first = t, .end = t + 1};
     stream->kernel->shares(&work, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])]);
     for (int32_t c = 0; code == 0 && c < trl__components(m, tied); c++)
         if (share[c * TRL__TILE] > 0)
@@ -176,14 +177,15 @@ static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__
     return code;
 }
 
-static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__placed *placed, trl__search *s,
+static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
                            trl__local_stats *local, trl_error *err)
 {
+    (void)kept;
     float *share = trl__cpu_scratch(stream, m);
     int code = share ? 0 : trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++)
         for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++)
-            code = add_cell(stream, m, placed, s, n, t, share, local, err);
+            code = add_cell(stream, m, s, n, t, share, local, err);
     if (code == 0)
         trl__add_arc_counts(s, local);
     return code;

@@ -1,7 +1,7 @@
 /* Step 2a ([000] 3.2): the best path to each node, frame after frame.
  *
  * Two buffers of scores change places; the nodes whose band covers the frame are in a list. Nearly all nodes have at
- * most two incoming arcs, which are kept in the node's own record; where there are more, the others are looked up. Two
+ * most two incoming arcs, which are kept in the node's own record; where there are more, the others lie apart. Two
  * scores stand for places outside: one that is never reached, and the start, which only frame 0 can come from.
  *
  * Cost: a few nanoseconds per (node, frame) in a band.
@@ -11,12 +11,17 @@
 
 #include <math.h>
 
+typedef struct arc {
+    double weight;
+    int32_t from; /* place in the buffers */
+} arc;
+
 typedef struct node {
     double weight[2];
-    int32_t from[2];      /* places in the buffers */
-    int32_t arc, arc_end; /* the arcs behind the first two */
-    const float *score;   /* of frame s->begin; only those in the band are there */
-    int64_t bit;          /* of the next back-pointer */
+    int32_t from[2];
+    const arc *more, *more_end; /* the arcs behind the first two */
+    const float *score;         /* of frame s->begin; only those in the band are there */
+    int64_t bit;                /* of the next back-pointer */
 } node;
 
 typedef struct search {
@@ -34,18 +39,26 @@ static int32_t place_of(const search *w, int32_t from)
     return from >= w->s->node_begin && from < w->s->node_end ? from - w->s->node_begin : w->nodes;
 }
 
-static void set_up_node(const search *w, int32_t i)
+/* `more` is where its arcs behind the first two go; returns what is behind them. */
+static arc *set_up_arcs(const search *w, int32_t n, node *own, arc *more)
 {
     const trl__search *s = w->s;
-    int32_t n = s->node_begin + i, arc = s->arc_first[n];
-    const trl__row *row = &s->row[s->node_row[n]];
-    node *own = &w->node[i];
-    *own = (node){.arc_end = s->arc_first[n + 1]};
-    for (int k = 0; k < 2; k++, arc += arc < own->arc_end) {
-        own->from[k] = arc < own->arc_end ? place_of(w, s->arc_from[arc]) : w->nodes;
-        own->weight[k] = arc < own->arc_end ? (double)s->arc_weight[arc] : 0;
+    int32_t a = s->arc_first[n], end = s->arc_first[n + 1];
+    for (int k = 0; k < 2; k++, a += a < end) {
+        own->from[k] = a < end ? place_of(w, s->arc_from[a]) : w->nodes;
+        own->weight[k] = a < end ? (double)s->arc_weight[a] : 0;
     }
-    own->arc = arc;
+    own->more = more;
+    for (; a < end; a++)
+        *more++ = (arc){(double)s->arc_weight[a], place_of(w, s->arc_from[a])};
+    own->more_end = more;
+    return more;
+}
+
+static void set_up_node(const search *w, int32_t n, node *own)
+{
+    const trl__search *s = w->s;
+    const trl__row *row = &s->row[s->node_row[n]];
     if (s->node_first[n] >= s->node_end_frame[n])
         return;
     int32_t first = s->node_first[n] > s->begin ? s->node_first[n] : s->begin;
@@ -57,21 +70,25 @@ static int set_up(search *w, trl__scratch *scratch)
 {
     const trl__search *s = w->s;
     size_t nodes = (size_t)(s->node_end - s->node_begin), places = nodes + 2;
+    size_t arcs = (size_t)(s->arc_first[s->node_end] - s->arc_first[s->node_begin]);
     char *memory = trl__scratch_get(scratch,
-                                    trl__piece(nodes, sizeof(node)) + 2 * trl__piece(places, sizeof(double)) +
+                                    trl__piece(nodes, sizeof(node)) + trl__piece(arcs, sizeof(arc)) +
+                                        2 * trl__piece(places, sizeof(double)) +
                                         trl__node_window_size((int32_t)nodes, s->end - s->begin) + 1,
                                     1);
     if (!memory)
         return -1;
     w->nodes = (int32_t)nodes;
     w->node = trl__take(&memory, nodes, sizeof(node));
+    arc *more = trl__take(&memory, arcs, sizeof(arc));
     w->before = trl__take(&memory, places, sizeof(double));
     w->now = trl__take(&memory, places, sizeof(double));
     trl__node_window_begin(&w->window, s, 0, &memory);
     for (size_t i = 0; i < places; i++)
         w->before[i] = w->now[i] = -INFINITY;
     for (size_t i = 0; i < nodes; i++) {
-        set_up_node(w, (int32_t)i);
+        more = set_up_arcs(w, s->node_begin + (int32_t)i, &w->node[i], more);
+        set_up_node(w, s->node_begin + (int32_t)i, &w->node[i]);
         if (s->begin > 0)
             w->before[i] = s->alpha[(size_t)s->node_begin + i];
     }
@@ -81,13 +98,13 @@ static int set_up(search *w, trl__scratch *scratch)
 }
 
 /* Arcs behind the first two. */
-static double more_arcs(const search *w, const node *own, double best, uint32_t *which)
+static inline double more_arcs(const double *before, const node *own, double best, uint32_t *which)
 {
-    for (int32_t a = own->arc; a < own->arc_end; a++) {
-        double score = w->before[place_of(w, w->s->arc_from[a])] + (double)w->s->arc_weight[a];
+    for (const arc *a = own->more; a < own->more_end; a++) {
+        double score = before[a->from] + a->weight;
         if (score > best) {
             best = score;
-            *which = (uint32_t)(a - own->arc) + 2;
+            *which = (uint32_t)(a - own->more) + 2;
         }
     }
     return best;
@@ -111,8 +128,8 @@ static inline __attribute__((always_inline)) void advance(search *w, int32_t ste
         double first = before[own->from[0]] + own->weight[0], second = before[own->from[1]] + own->weight[1];
         uint32_t which = second > first;
         double best = which ? second : first;
-        if (own->arc < own->arc_end)
-            best = more_arcs(w, own, best, &which);
+        if (own->more < own->more_end)
+            best = more_arcs(before, own, best, &which);
         now[n] = best + (double)*own->score++;
         trl__set_back(back, own->bit, bits, which);
         own->bit += bits;

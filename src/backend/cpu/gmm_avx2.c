@@ -7,7 +7,6 @@
 #define KERNEL trl__gmm_avx2
 #define KERNEL_NAME "avx2"
 #define fused(a, b, c) ((lanes)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#define fused_wide(a, b, c) ((wide_lanes)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define larger(a, b) ((lanes)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define choose(mask, a, b) ((lane_ints)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
 

@@ -7,7 +7,6 @@
 #define KERNEL trl__gmm_avx512
 #define KERNEL_NAME "avx512"
 #define fused(a, b, c) ((lanes)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#define fused_wide(a, b, c) ((wide_lanes)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #define larger(a, b) ((lanes)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define choose(mask, a, b) (((mask) & (a)) | (~(mask) & (b)))
 #include "backend/cpu/gmm_lanes.h"

@@ -3,7 +3,6 @@
 #define KERNEL trl__gmm_base
 #define KERNEL_NAME "base"
 #define fused(a, b, c) ((a) * (b) + (c))
-#define fused_wide(a, b, c) ((a) * (b) + (c))
 #define larger(a, b) select_larger(a, b)
 #define choose(mask, a, b) (((mask) & (a)) | (~(mask) & (b)))
 typedef float base_lanes __attribute__((vector_size(16)));

@@ -18,6 +18,8 @@
 #include "backend/backend.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 #define TRL__MOST_ERROR 1e-3      /* nat: estimated rounding error of the dot product */
 #define TRL__MOST_VALUE 1e9       /* of |o|, |mean| */
 #define TRL__LEAST_VARIANCE 1e-15 /* v o² stays below 1e33, and a sum over any number of dimensions in range */
@@ -43,12 +45,14 @@ typedef struct trl__mixtures {
     double *exact; /* the reference's: for each Gaussian h, then means, then 1 / (2 var) */
 } trl__mixtures;
 
-/* Frames [begin, end) of an utterance as the kernel reads them. */
+/* Frames [begin, end) of an utterance as the kernel reads them, a piece at a time: longer ones would not stay in the
+ * cache. */
 typedef struct trl__placed {
     const trl_matrix *source;
     int32_t begin, end;
     trl__scratch memory;
     float *values;
+    int32_t piece; /* the first frame of those in `values`; -1: none are there */
 } trl__placed;
 
 /* A stretch of frames of one tied state. */
@@ -80,18 +84,44 @@ typedef struct trl__gmm_kernel {
     /* Each component's share of the mixture in each frame, times gamma of that frame, into the scratch: at c *
      * TRL__TILE + t - first. At most TRL__TILE frames; gamma has as many, whatever the stretch. */
     void (*shares)(const trl__gmm_work *w, const float *gamma);
-    /* Weighted sums of frames for TRL__GROUP components: sums[c * columns + j] is the sum over t of share[t *
-     * TRL__GROUP + c] * x[t * columns + j]. columns is a multiple of column_step. */
-    void (*gather)(const double *share, const double *x, size_t columns, int32_t frames, double *sums);
-    size_t column_step;
+    /* A frame into a slot of the statistics, `weight` times. */
+    void (*add_frame)(double *slot, const float *frame, size_t dim, double weight);
 } trl__gmm_kernel;
 
-void trl__gather_plainly(const double *share, const double *x, size_t columns, int32_t frames, double *sums);
+/* Written once, compiled for each instruction set: four values at a time, because few dimensions would be left over. */
+static inline void trl__add_frame(double *slot, const float *frame, size_t dim, double weight)
+{
+    typedef float four __attribute__((vector_size(16)));
+    typedef double wide_four __attribute__((vector_size(32)));
+    double *sums = slot + 1, *squares = slot + 1 + dim;
+    size_t k = 0;
+    slot[0] += weight;
+    for (; k + 4 <= dim; k += 4) {
+        four values;
+        wide_four sum, square;
+        memcpy(&values, frame + k, sizeof values);
+        memcpy(&sum, sums + k, sizeof sum);
+        memcpy(&square, squares + k, sizeof square);
+        wide_four x = __builtin_convertvector(values, wide_four), weighted = x * weight;
+        sum += weighted;
+        square += weighted * x;
+        memcpy(sums + k, &sum, sizeof sum);
+        memcpy(squares + k, &square, sizeof square);
+    }
+    for (; k < dim; k++) {
+        double x = (double)frame[k], weighted = x * weight;
+        sums[k] += weighted;
+        squares[k] += weighted * x;
+    }
+}
+
+void trl__add_frame_plainly(double *slot, const float *frame, size_t dim, double weight);
 extern const trl__gmm_kernel trl__gmm_ref, trl__gmm_scalar, trl__gmm_base, trl__gmm_avx2, trl__gmm_avx512,
     trl__gmm_neon;
 
 /* Packs for a kernel. TRL_ENUMBER: a mean is too large or a variance too small; TRL_EINVAL: a mixture of nothing. */
-int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_error *err);
+int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_pool *pool,
+                       trl_error *err);
 void trl__mixtures_free(trl__mixtures *m);
 
 /* Floats of a tied state's group of components. */
@@ -111,10 +141,15 @@ static inline int32_t trl__components(const trl__mixtures *m, int32_t tied)
  * spread over all sets of a cache; a block is small enough for a tile to touch few pages. */
 #define TRL__BLOCK 256
 #define TRL__STRIDE (TRL__BLOCK + TRL__TILE) /* floats: 19 lines */
+#define TRL__PIECE (4 * TRL__BLOCK)          /* frames: 380 KB of them, for 39 dimensions */
 
-/* Copies the frames in. TRL_ENUMBER: a value is not finite or beyond TRL__MOST_VALUE. */
+/* Checks the frames and makes room for a piece. TRL_ENUMBER: a value is not finite or beyond TRL__MOST_VALUE. */
 int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, const trl_matrix *frames,
                int32_t begin, int32_t end, trl_error *err);
+
+/* Copies in the piece that holds frame t, unless it is there. Pieces lie side by side from `begin` on; a stretch of up
+ * to TRL__TILE frames may reach into the next. */
+void trl__place_piece(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, int32_t t);
 
 static inline size_t trl__block_rows(const trl__mixtures *m)
 {
@@ -123,7 +158,7 @@ static inline size_t trl__block_rows(const trl__mixtures *m)
 
 static inline const float *trl__placed_lanes(const trl__mixtures *m, const trl__placed *placed, int32_t t)
 {
-    size_t i = (size_t)(t - placed->begin);
+    size_t i = (size_t)(t - placed->piece);
     return placed->values + i / TRL__BLOCK * trl__block_rows(m) * TRL__STRIDE + i % TRL__BLOCK;
 }
 

@@ -2,7 +2,7 @@
  *
  * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME and
  *
- *     fused(a, b, c)        a * b + c for lanes of floats; fused_wide for doubles
+ *     fused(a, b, c)        a * b + c for lanes of floats
  *     larger(a, b)          the larger one
  *     choose(mask, a, b)    a where the mask is set, else b, for lanes of integers
  *     WHOLE_TILE            if it likes: score_groups of three registers by dot products, in its own way
@@ -28,8 +28,6 @@
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t lane_ints __attribute__((vector_size(4 * LANES)));
-typedef double wide_lanes __attribute__((vector_size(4 * LANES)));
-#define COLUMNS (VECTORS * LANES / 2)
 
 INLINE lanes load(const float *from)
 {
@@ -273,7 +271,7 @@ static void score(const trl__gmm_work *work, trl__combine combine, float *out, c
 {
     tile_result result;
     tile w = tile_of(work);
-    int32_t first = work->first, end = work->end, before = (first - work->placed->begin) % LANES;
+    int32_t first = work->first, end = work->end, before = (first - work->placed->piece) % LANES;
     int32_t vectors = (end - first + LANES - 1) / LANES;
     if ((before + end - first + LANES - 1) / LANES > vectors && vectors < 14)
         before = 0;
@@ -349,35 +347,9 @@ static void shares(const trl__gmm_work *work, const float *gamma)
     }
 }
 
-INLINE wide_lanes load_wide(const double *from)
+static void add_frame(double *slot, const float *frame, size_t dim, double weight)
 {
-    wide_lanes v;
-    memcpy(&v, from, sizeof v);
-    return v;
+    trl__add_frame(slot, frame, dim, weight);
 }
 
-/* Columns are lanes here, and the sums double: four components times three registers of columns. */
-static void gather(const double *share, const double *x, size_t columns, int32_t frames, double *sums)
-{
-    for (size_t j = 0; j < columns; j += COLUMNS) {
-        wide_lanes sum[TRL__GROUP][VECTORS];
-        for (int c = 0; c < TRL__GROUP; c++)
-            for (int v = 0; v < VECTORS; v++)
-                sum[c][v] = (wide_lanes){0};
-        for (size_t t = 0; t < (size_t)frames; t++) {
-            wide_lanes value[VECTORS];
-            for (int v = 0; v < VECTORS; v++)
-                value[v] = load_wide(x + t * columns + j + v * (LANES / 2));
-            for (int c = 0; c < TRL__GROUP; c++) {
-                wide_lanes weight = share[t * TRL__GROUP + (size_t)c] - (wide_lanes){0};
-                for (int v = 0; v < VECTORS; v++)
-                    sum[c][v] = fused_wide(weight, value[v], sum[c][v]);
-            }
-        }
-        for (int c = 0; c < TRL__GROUP; c++)
-            for (int v = 0; v < VECTORS; v++)
-                memcpy(sums + (size_t)c * columns + j + v * (LANES / 2), &sum[c][v], sizeof sum[c][v]);
-    }
-}
-
-const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, find_best, shares, gather, COLUMNS};
+const trl__gmm_kernel KERNEL = {KERNEL_NAME, TRL__GROUP, 0, 1, score, find_best, shares, add_frame};

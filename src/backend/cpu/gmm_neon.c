@@ -5,7 +5,6 @@
 #define KERNEL trl__gmm_neon
 #define KERNEL_NAME "neon"
 #define fused(a, b, c) ((lanes)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
-#define fused_wide(a, b, c) ((wide_lanes)vfmaq_f64((float64x2_t)(c), (float64x2_t)(a), (float64x2_t)(b)))
 #define larger(a, b) ((lanes)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
 #define choose(mask, a, b) ((lane_ints)vbslq_s32((uint32x4_t)(mask), (int32x4_t)(a), (int32x4_t)(b)))
 #include "backend/cpu/gmm_lanes.h"

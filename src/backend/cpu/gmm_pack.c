@@ -9,6 +9,7 @@
 #define LN_2 0.6931471805599453
 #define LN_2_PI 1.8378770664093453
 #define LOG2_E 1.4426950408889634
+#define PART 64 /* tied states: what a thread takes at a time */
 
 /* ---- Mixtures ---- */
 
@@ -58,33 +59,52 @@ static int check_gaussian(const trl_model *model, int32_t tied, int32_t g, trl_e
                      (int)tied, component, (double)variance[k], k, TRL__LEAST_VARIANCE);
 }
 
-static int check_model(const trl_model *model, trl_error *err)
+/* What the threads share. A part is PART tied states, whoever works on it: sums do not depend on the threads. */
+typedef struct packing {
+    trl__mixtures *m;
+    const trl_model *model;
+    double *sums; /* by part, dim each: of all means */
+} packing;
+
+static int32_t part_end(const packing *w, size_t part)
 {
-    for (int32_t s = 0; s < model->tied_states; s++) {
+    int32_t end = ((int32_t)part + 1) * PART;
+    return end < w->m->tied_states ? end : w->m->tied_states;
+}
+
+static int check_part(void *user, size_t part, int worker, trl_error *err)
+{
+    const packing *w = user;
+    const trl_model *model = w->model;
+    size_t dim = (size_t)model->dim;
+    double *sums = w->sums + part * dim;
+    (void)worker;
+    for (int32_t s = (int32_t)part * PART; s < part_end(w, part); s++) {
         if (model->first_gaussian[s + 1] <= model->first_gaussian[s])
             return trl__fail(err, TRL_EINVAL, "tied state %d has no components", (int)s);
         for (int32_t g = model->first_gaussian[s]; g < model->first_gaussian[s + 1]; g++) {
             int code = check_gaussian(model, s, g, err);
             if (code < 0)
                 return code;
+            for (size_t k = 0; k < dim; k++)
+                sums[k] += (double)model->mean[(size_t)g * dim + k];
         }
     }
     return 0;
 }
 
-static int find_centre(trl__mixtures *m, const trl_model *model)
+static int check_model(packing *w, size_t parts, trl_pool *pool, trl_error *err)
 {
-    size_t dim = (size_t)m->dim, gaussians = (size_t)m->first_gaussian[m->tied_states];
-    double *total = trl__alloc_zero(dim, sizeof *total);
-    if (!total)
-        return -1;
-    for (size_t g = 0; g < gaussians; g++)
-        for (size_t k = 0; k < dim; k++)
-            total[k] += (double)model->mean[g * dim + k];
-    for (size_t k = 0; k < dim; k++)
-        m->centre[k] = gaussians > 0 ? (float)(total[k] / (double)gaussians) : 0;
-    trl__free(total);
-    return 0;
+    size_t dim = (size_t)w->m->dim;
+    int32_t gaussians = w->m->first_gaussian[w->m->tied_states];
+    int code = trl_pool_for(pool, parts, check_part, w, err);
+    for (size_t k = 0; code == 0 && gaussians > 0 && k < dim; k++) {
+        double total = 0;
+        for (size_t part = 0; part < parts; part++)
+            total += w->sums[part * dim + k];
+        w->m->centre[k] = (float)(total / gaussians);
+    }
+    return code;
 }
 
 /* ln of the product of all values: one logarithm for all of them. */
@@ -148,8 +168,22 @@ static double pack_mixture(const trl__mixtures *m, const trl_model *model, int32
     return worst;
 }
 
-static int pack_all(trl__mixtures *m, const trl_model *model, trl_error *err)
+static int pack_part(void *user, size_t part, int worker, trl_error *err)
 {
+    const packing *w = user;
+    (void)worker, (void)err;
+    for (int32_t s = (int32_t)part * PART; s < part_end(w, part); s++) {
+        double rounded = ldexp(pack_mixture(w->m, w->model, s, 0), -24); /* a float's last bit */
+        w->m->differences[s] = rounded > TRL__MOST_ERROR;
+        if (w->m->differences[s])
+            pack_mixture(w->m, w->model, s, 1);
+    }
+    return 0;
+}
+
+static int pack_all(packing *w, size_t parts, trl_pool *pool, trl_error *err)
+{
+    trl__mixtures *m = w->m;
     size_t total = 0;
     for (int32_t s = 0; s < m->tied_states; s++) {
         size_t groups = (size_t)(trl__components(m, s) + m->group - 1) / (size_t)m->group;
@@ -159,14 +193,10 @@ static int pack_all(trl__mixtures *m, const trl_model *model, trl_error *err)
     m->packed = trl__alloc_large(total + 16, sizeof *m->packed);
     if (!m->packed)
         return trl__fail_memory(err);
-    for (int32_t s = 0; s < m->tied_states; s++) {
-        double rounded = ldexp(pack_mixture(m, model, s, 0), -24); /* a float's last bit */
-        if (rounded > TRL__MOST_ERROR) {
-            m->differences[s] = m->any_differences = 1;
-            pack_mixture(m, model, s, 1);
-        }
-    }
-    return 0;
+    int code = trl_pool_for(pool, parts, pack_part, w, err);
+    for (int32_t s = 0; s < m->tied_states; s++)
+        m->any_differences |= m->differences[s];
+    return code;
 }
 
 static int pack_exact(trl__mixtures *m, const trl_model *model, trl_error *err)
@@ -186,30 +216,30 @@ static int pack_exact(trl__mixtures *m, const trl_model *model, trl_error *err)
     return 0;
 }
 
-int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_error *err)
+int trl__mixtures_pack(trl__mixtures *m, const trl_model *model, const trl__gmm_kernel *kernel, trl_pool *pool,
+                       trl_error *err)
 {
-    size_t states = (size_t)model->tied_states;
-    int code = check_model(model, err);
-    if (code < 0)
-        return code;
+    size_t states = (size_t)model->tied_states, parts = (states + PART - 1) / PART, dim = (size_t)model->dim;
     *m = (trl__mixtures){.dim = model->dim,
                          .tied_states = model->tied_states,
                          .group = kernel->group,
                          .scale = kernel->natural ? 1 : LOG2_E};
     m->first_gaussian = trl__alloc(states + 1, sizeof *m->first_gaussian);
-    m->centre = trl__alloc_zero((size_t)m->dim + 1, sizeof *m->centre);
+    m->centre = trl__alloc_zero(dim + 1, sizeof *m->centre);
     m->at = trl__alloc(states + 1, sizeof *m->at);
     m->differences = trl__alloc_zero(states + 1, 1);
-    if (m->first_gaussian)
+    packing w = {m, model, trl__alloc_zero(parts * dim + 1, sizeof *w.sums)};
+    int code = m->first_gaussian && m->centre && m->at && m->differences && w.sums ? 0 : trl__fail_memory(err);
+    if (code == 0) {
         memcpy(m->first_gaussian, model->first_gaussian, (states + 1) * sizeof *m->first_gaussian);
-    if (!m->first_gaussian || !m->centre || !m->at || !m->differences || find_centre(m, model) < 0) {
-        trl__mixtures_free(m);
-        return trl__fail_memory(err);
+        code = check_model(&w, parts, pool, err);
     }
-    for (int32_t s = 0; s < m->tied_states; s++)
+    trl__free(w.sums);
+    for (int32_t s = 0; code == 0 && s < m->tied_states; s++)
         if (trl__components(m, s) > m->most_components)
             m->most_components = trl__components(m, s);
-    code = kernel->group ? pack_all(m, model, err) : pack_exact(m, model, err);
+    if (code == 0)
+        code = kernel->group ? pack_all(&w, parts, pool, err) : pack_exact(m, model, err);
     if (code < 0)
         trl__mixtures_free(m);
     return code;
@@ -280,10 +310,10 @@ static void place_block(const trl__placed *placed, const trl__mixtures *m, int32
 }
 
 /* Frame by frame: centred value and square by turns. */
-static void place_frames(const trl__placed *placed, const trl__mixtures *m)
+static void place_frames(const trl__placed *placed, const trl__mixtures *m, int32_t end)
 {
     float *to = placed->values;
-    for (int32_t t = placed->begin; t < placed->end; t++) {
+    for (int32_t t = placed->piece; t < end; t++) {
         const float *from = trl_matrix_row(placed->source, (size_t)t);
         for (int32_t k = 0; k < m->dim; k++) {
             float value = from[k] - m->centre[k];
@@ -320,21 +350,30 @@ int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kerne
     int code = check_frames(frames, begin, end, err);
     if (code < 0)
         return code;
-    size_t count = (size_t)(end - begin), blocks = (count + TRL__BLOCK - 1) / TRL__BLOCK;
-    size_t block = trl__block_rows(m) * TRL__STRIDE;
+    size_t count = (size_t)(end - begin < TRL__PIECE ? end - begin : TRL__PIECE);
+    size_t blocks = (count + TRL__BLOCK - 1) / TRL__BLOCK;
     placed->source = frames;
     placed->begin = begin;
     placed->end = end;
+    placed->piece = -1;
     if (!kernel->group)
         return 0; /* the reference reads them where they are */
-    placed->values = kernel->in_lanes
-                         ? trl__scratch_get(&placed->memory, blocks * block + 1, sizeof(float))
-                         : trl__scratch_get(&placed->memory, count * 2 * (size_t)m->dim + 1, sizeof(float));
-    if (!placed->values)
-        return trl__fail_memory(err);
+    size_t floats =
+        kernel->in_lanes ? blocks * trl__block_rows(m) * TRL__STRIDE : (count + TRL__TILE) * 2 * (size_t)m->dim;
+    placed->values = trl__scratch_get(&placed->memory, floats + 1, sizeof(float));
+    return placed->values ? 0 : trl__fail_memory(err);
+}
+
+void trl__place_piece(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, int32_t t)
+{
+    int32_t first = t - (t - placed->begin) % TRL__PIECE;
+    int32_t end = placed->end - first < TRL__PIECE ? placed->end : first + TRL__PIECE;
+    if (!kernel->group || placed->piece == first)
+        return;
+    placed->piece = first;
     if (!kernel->in_lanes)
-        place_frames(placed, m);
-    for (size_t b = 0; kernel->in_lanes && b < blocks; b++)
-        place_block(placed, m, begin + (int32_t)(b * TRL__BLOCK), placed->values + b * block);
-    return 0;
+        place_frames(placed, m, placed->end - end < TRL__TILE ? placed->end : end + TRL__TILE);
+    float *block = placed->values;
+    for (; kernel->in_lanes && first < end; first += TRL__BLOCK, block += trl__block_rows(m) * TRL__STRIDE)
+        place_block(placed, m, first, block);
 }

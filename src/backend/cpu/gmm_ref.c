@@ -66,4 +66,9 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, find_best, shares, trl__gather_plainly, 1};
+void trl__add_frame_plainly(double *slot, const float *frame, size_t dim, double weight)
+{
+    trl__add_frame(slot, frame, dim, weight);
+}
+
+const trl__gmm_kernel trl__gmm_ref = {"ref", 0, 1, 0, score, find_best, shares, trl__add_frame_plainly};

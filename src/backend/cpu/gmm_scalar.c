@@ -4,17 +4,6 @@
 
 #include <math.h>
 
-void trl__gather_plainly(const double *share, const double *x, size_t columns, int32_t frames, double *sums)
-{
-    for (size_t c = 0; c < TRL__GROUP; c++)
-        for (size_t j = 0; j < columns; j++) {
-            double sum = 0;
-            for (size_t t = 0; t < (size_t)frames; t++)
-                sum += share[t * TRL__GROUP + c] * x[t * columns + j];
-            sums[c * columns + j] = sum;
-        }
-}
-
 static float component_score(const trl__gmm_work *w, int32_t c, int32_t t)
 {
     const trl__mixtures *m = w->m;
@@ -25,7 +14,7 @@ static float component_score(const trl__gmm_work *w, int32_t c, int32_t t)
         for (int32_t k = 0; k < m->dim; k++)
             score += (frame[k] - p[1 + 2 * k]) * (frame[k] - p[1 + 2 * k]) * p[2 + 2 * k];
     } else {
-        const float *frame = w->placed->values + (size_t)(t - w->placed->begin) * 2 * (size_t)m->dim;
+        const float *frame = w->placed->values + (size_t)(t - w->placed->piece) * 2 * (size_t)m->dim;
         float other = 0; /* two sums: one alone would spend its time waiting for the last addition */
         for (int32_t k = 0; k < 2 * m->dim; k += 2) {
             score += p[1 + k] * frame[k];
@@ -85,4 +74,4 @@ static void shares(const trl__gmm_work *w, const float *gamma)
     }
 }
 
-const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, find_best, shares, trl__gather_plainly, 1};
+const trl__gmm_kernel trl__gmm_scalar = {"scalar", 1, 1, 0, score, find_best, shares, trl__add_frame_plainly};
