@@ -370,7 +370,7 @@ int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_option
     trl_fst_set_symbols(*out, trl_symbols_share(a->isymbols), trl_symbols_share(b->osymbols));
     code = dispatch(a, b, options, *out, err);
     if (code == 0 && options->connect)
-        code = trl_fst_connect(*out, err);
+        code = trl__fst_drop_dead_ends(*out, err); /* all are reached from the start */
     if (code < 0) {
         trl_fst_destroy(*out);
         *out = NULL;
