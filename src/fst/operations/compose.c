@@ -292,7 +292,7 @@ static int expand(composition *c)
             set_final(c->p.out, c->p.state, times(final_a, final_b));
     }
     if (c->o->phi == 0) /* its epsilons are failure arcs */
-        second |= SIDE_NO_EPSILON;
+        second = (second & ~SIDE_ALL_EPSILON) | SIDE_NO_EPSILON;
     if (code == 0 && !(first & second & SIDE_NO_EPSILON)) {
         moves m = allowed(c->o->filter, filter, first, second);
         code = meet_epsilons(c, a, b, &m);
