@@ -132,6 +132,8 @@ static void composition_sums_over_middle_strings(void **state)
         trl_compose_options o = trl_compose_defaults();
         o.filter = filters[random_below(&r, idempotent ? 5 : 4)];
         o.connect = (int)random_below(&r, 2);
+        o.look_ahead = random_below(&r, 3) == 0;
+        o.filter = o.look_ahead ? TRL_FILTER_AUTO : o.filter;
         sort_some(a, b, &r);
         assert_int_equal(trl_fst_compose(a, b, &o, &both, NULL), 0);
         assert_int_equal(trl_fst_verify(both, NULL), 0);
