@@ -1,9 +1,9 @@
 /* One of the two machines of a composition, seen from the side where labels meet.
  *
- * What must be known of a state is found when it is first asked for, by one look at its arcs: whether they are sorted, and whether some
- * or all are epsilons. So composing something small with something huge costs no more than the states that take part.
- * States with many sorted arcs get a directory at the same time: for every 2^shift labels the position of the first
- * arc, so that a label is found within a few neighbours instead of by a binary search over all.
+ * What must be known of a state is found when it is first asked for, by one look at its arcs: whether they are sorted,
+ * and whether some or all are epsilons. So composing something small with something huge costs no more than the states
+ * that take part. States with many sorted arcs get a directory at the same time: for every 2^shift labels the position
+ * of the first arc, so that a label is found within a few neighbours instead of by a binary search over all.
  */
 #ifndef TRL_FST_MATCHING_H
 #define TRL_FST_MATCHING_H

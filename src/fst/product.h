@@ -6,8 +6,8 @@
  *     while ((code = product_next(&p, err)) > 0)                         // p.state, made of product_tuple(&p)
  *         … product_arc(&p, (arc){…}, c, d, 0, err) …                    // an arc of it to the state made of (c, d, 0)
  *
- * Where an arc leads to is looked up later, with many others: while one tuple is compared, the table's memory for those behind it is on
- * its way. States are numbered as if it had been done at once.
+ * Where an arc leads to is looked up later, with many others: while one tuple is compared, the table's memory for those
+ * behind it is on its way. States are numbered as if it had been done at once.
  */
 #ifndef TRL_FST_PRODUCT_H
 #define TRL_FST_PRODUCT_H

@@ -1,6 +1,6 @@
-/* Composition against its definition: the weight of (x, y) is the sum over all strings m of that of (x, m) in the first machine times that
- * of (m, y) in the second. Strings m are enumerated, which the first machines allow: they have no cycles, or
- * write no more labels than they read. */
+/* Composition against its definition: the weight of (x, y) is the sum over all strings m of that of (x, m) in the first
+ * machine times that of (m, y) in the second. Strings m are enumerated, which the first machines allow: they have no
+ * cycles, or write no more labels than they read. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"
@@ -243,8 +243,8 @@ static trl_fst *machine_of(const trl_arc *arcs, const int32_t *from, int count, 
     return fst;
 }
 
-/* Words 11 = "1 2 3", 12 = "1 2 4", 13 = "1 5", of which the grammar has 11 at a cost of 3 and 13 at a cost of 2: nothing leads
- * towards 12, the first arc costs 2, and the words are written by the second. */
+/* Words 11 = "1 2 3", 12 = "1 2 4", 13 = "1 5", of which the grammar has 11 at a cost of 3 and 13 at a cost of 2:
+ * nothing leads towards 12, the first arc costs 2, and the words are written by the second. */
 static void looking_ahead_avoids_dead_ends(void **state)
 {
     (void)state;

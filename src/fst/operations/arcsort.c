@@ -1,5 +1,5 @@
-/* Sorting the arcs of each state: by insertion where they are few, else by radix, from the lowest digit of the label up; both keep
- * the order of equal labels. O(arcs). */
+/* Sorting the arcs of each state: by insertion where they are few, else by radix, from the lowest digit of the label
+ * up; both keep the order of equal labels. O(arcs). */
 #include "fst/weighted.h"
 
 #include <trellis/fst_structure.h>
