@@ -51,8 +51,8 @@ typedef struct trl_compose_options {
 
 TRL_API trl_compose_options trl_compose_defaults(void);
 
-/* Returns 0, TRL_EINVAL (different semirings, arcs that are not sorted, options that exclude each other, failure arcs
- * in a cycle), TRL_ELIMIT, TRL_ENOMEM. */
+/* Returns 0, TRL_EINVAL (different semirings, arcs that are not sorted, symbol tables that name a label differently,
+ * options that exclude each other, failure arcs in a cycle), TRL_ELIMIT, TRL_ENOMEM. */
 TRL_API int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst **out,
                             trl_error *err);
 

@@ -22,11 +22,6 @@ typedef struct side {
     size_t used, capacity;
 } side;
 
-static inline int32_t label_of(const arc *a, int output)
-{
-    return output ? a->olabel : a->ilabel;
-}
-
 static int side_open(side *s, const trl_fst *fst)
 {
     *s = (side){.fst = fst, .used = 1};

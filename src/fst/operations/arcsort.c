@@ -9,11 +9,6 @@ TRL__EACH(int, fst_arcsort, (trl_fst * fst, int output, trl_error *err));
 #define FEW 24
 #define DIGIT 8 /* bits */
 
-static inline int32_t label_of(const arc *a, int output)
-{
-    return output ? a->olabel : a->ilabel;
-}
-
 static int is_sorted(const arc *arcs, uint32_t count, int output)
 {
     for (uint32_t i = 1; i < count; i++)

@@ -451,6 +451,23 @@ static int check(const trl_compose_options *o, trl_error *err)
     return 0;
 }
 
+/* The label's names must agree where both machines name it; what epsilon is called does not matter. */
+static int check_symbols(const trl_symbols *written, const trl_symbols *read, trl_error *err)
+{
+    if (!written || !read || written == read)
+        return 0;
+    for (size_t i = 0; i < trl_symbols_count(written); i++) {
+        int32_t label = trl_symbols_label(written, i);
+        const char *here = trl_symbols_name(written, label), *there = trl_symbols_name(read, label);
+        if (label != TRL_EPSILON && there && strcmp(here, there) != 0)
+            return trl__fail(err, TRL_EINVAL,
+                             "label %d is \"%s\" in the first machine's output symbols, but \"%s\" in the second's "
+                             "input symbols; relabel one of them",
+                             (int)label, here, there);
+    }
+    return 0;
+}
+
 static int dispatch(const trl_fst *a, const trl_fst *b, const trl_compose_options *o, trl_fst *out, trl_error *err)
 {
     TRL__DISPATCH(a->semiring, fst_compose, (a, b, o, out, err));
@@ -465,6 +482,8 @@ int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_option
     int code = trl__fst_check_semirings(a, b, err);
     if (code == 0)
         code = check(options, err);
+    if (code == 0)
+        code = check_symbols(a->osymbols, b->isymbols, err);
     if (code == 0)
         code = trl_fst_create(a->semiring, out, err);
     if (code != 0)
