@@ -1,13 +1,12 @@
-/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is built from
- * the states of others.
+/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is
+ * built from the states of others.
  *
  *     trl__tuples table = {.width = 3};
  *     int64_t state = trl__tuples_add(&table, (int32_t[]){a, b, filter});    // old or new; -1: out of memory
  *     const int32_t *key = trl__tuples_get(&table, state);                   // valid until the next addition
  *     trl__tuples_free(&table);
  *
- * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot. Width is a
- * constant where it is used, so the compiler unrolls comparing and hashing.
+ * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot.
  */
 #ifndef TRL_FST_TUPLE_TABLE_H
 #define TRL_FST_TUPLE_TABLE_H
@@ -29,6 +28,7 @@ static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
 {
     uint64_t hash = 0;
     for (size_t i = 0; i < width; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a key has `width` numbers */
         hash = (hash ^ (uint32_t)key[i]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     return hash;
 }
@@ -51,6 +51,14 @@ static inline int trl__tuples_enlarge(trl__tuples *table)
     return 0;
 }
 
+static inline int trl__tuple_same(const int32_t *a, const int32_t *b, size_t width)
+{
+    int32_t difference = 0;
+    for (size_t i = 0; i < width; i++)
+        difference |= a[i] ^ b[i];
+    return difference == 0;
+}
+
 static inline const int32_t *trl__tuples_get(const trl__tuples *table, int64_t tuple)
 {
     return table->keys + (size_t)tuple * table->width;
@@ -63,7 +71,7 @@ static inline int64_t trl__tuples_find(const trl__tuples *table, const int32_t *
     if (table->slot_count == 0)
         return -1;
     for (size_t at = trl__tuple_hash(key, table->width) & mask; table->slots[at]; at = (at + 1) & mask)
-        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+        if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
     return -1;
 }
@@ -75,7 +83,7 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
         return -1;
     size_t mask = table->slot_count - 1, at = trl__tuple_hash(key, table->width) & mask;
     for (; table->slots[at]; at = (at + 1) & mask)
-        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+        if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
     if (table->count == INT32_MAX ||
         trl__grow((void **)&table->keys, &table->capacity, table->count + 1, table->width * sizeof *key) < 0)
@@ -83,6 +91,23 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
     memcpy(table->keys + table->count * table->width, key, table->width * sizeof *key);
     table->slots[at] = (uint32_t)++table->count;
     return (int64_t)table->count - 1;
+}
+
+/* Brings what trl__tuples_add will read first, and then (not before the first has arrived) second, towards the
+ * processor. */
+static inline void trl__tuples_expect(const trl__tuples *table, const int32_t *key)
+{
+    if (table->slot_count)
+        __builtin_prefetch(&table->slots[trl__tuple_hash(key, table->width) & (table->slot_count - 1)]);
+}
+
+static inline void trl__tuples_expect_key(const trl__tuples *table, const int32_t *key)
+{
+    if (table->slot_count == 0)
+        return;
+    uint32_t slot = table->slots[trl__tuple_hash(key, table->width) & (table->slot_count - 1)];
+    if (slot)
+        __builtin_prefetch(trl__tuples_get(table, slot - 1));
 }
 
 static inline void trl__tuples_free(trl__tuples *table)
