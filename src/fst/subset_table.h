@@ -12,7 +12,7 @@
 #ifndef TRL_FST_SUBSET_TABLE_H
 #define TRL_FST_SUBSET_TABLE_H
 
-#include "fst/weighted.h"
+#include "fst/weight_key.h"
 
 typedef struct trl__element {
     int32_t state, string;
@@ -49,29 +49,6 @@ static inline int trl__subsets_push(trl__subsets *t, trl__element e)
         return -1;
     t->elements[t->used++] = e;
     return 0;
-}
-
-/* To the nearest integer; what is too large for one is taken as it is. */
-static inline int32_t trl__rounded(float value, float scale)
-{
-    float x = value * scale;
-    int32_t bits;
-    if (fabsf(x) < 1e9f)
-        return (int32_t)(x + (x < 0 ? -0.5f : 0.5f));
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* Weights with the same key are the same: differences of costs count, and ratios of probabilities. */
-static inline uint64_t trl__weight_key(weight w, float scale)
-{
-#if TRL__SEMIRING == 3
-    return (uint64_t)(uint32_t)trl__rounded(w.value, scale) << 32 | (uint32_t)trl__rounded(w.second, scale);
-#elif TRL__SEMIRING == 2
-    return w == 0 ? 1 : (uint64_t)(uint32_t)trl__rounded(logf(fabsf(w)), scale) << 2 | (w < 0) << 1;
-#else
-    return (uint32_t)trl__rounded(w, scale);
-#endif
 }
 
 static inline uint32_t trl__subsets_hash(const trl__subsets *t, const trl__element *e, size_t count, int32_t head)
