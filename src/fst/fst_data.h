@@ -38,4 +38,7 @@ void trl__fst_swap(trl_fst *a, trl_fst *b);
 /* Removes the states for which keep[] is 0, with all arcs that lead to them; the others keep their order. */
 int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err);
 
+/* Is there an arc to the state? */
+int trl__fst_leads_to(const trl_fst *fst, int32_t state);
+
 #endif
