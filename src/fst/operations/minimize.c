@@ -267,22 +267,21 @@ static int join_cyclic(minimizer *m)
 
 /* ---- All together ---- */
 
-static int join(minimizer *m)
+static int join(minimizer *m, int acyclic)
 {
+    if (!acyclic)
+        return join_cyclic(m);
     trl__components c;
     int code = trl__components_find(m->fst, &c, m->err);
     if (code < 0)
         return code;
-    int acyclic = c.acyclic;
-    int32_t *order = c.component; /* without cycles: the component of a state is its place */
-    if (acyclic) {
-        for (int32_t s = 0; s < m->fst->states; s++)
-            m->same[order[s]] = s;
-        memcpy(order, m->same, (size_t)m->fst->states * sizeof *order);
-        code = join_acyclic(m, order);
-    }
+    int32_t *order = c.component; /* without cycles the component of a state is its place */
+    for (int32_t s = 0; s < m->fst->states; s++)
+        m->same[order[s]] = s;
+    memcpy(order, m->same, (size_t)m->fst->states * sizeof *order);
+    code = join_acyclic(m, order);
     trl__components_free(&c);
-    return acyclic ? code : join_cyclic(m);
+    return code;
 }
 
 /* Only those that stand for others stay. */
@@ -316,12 +315,31 @@ static int check(const kind *k, const trl_minimize_options *o, trl_error *err)
     return 0;
 }
 
+/* Leaves out useless states, and sees whether cycles are left. */
+static int trim(trl_fst *fst, int *acyclic, trl_error *err)
+{
+    trl__components c;
+    int code = trl__components_find(fst, &c, err), useless = 0;
+    if (code < 0)
+        return code;
+    *acyclic = 1;
+    for (int32_t s = 0; s < fst->states; s++) {
+        c.accessible[s] &= c.coaccessible[s];
+        useless |= !c.accessible[s];
+        *acyclic &= !(c.accessible[s] && c.cyclic[c.component[s]]);
+    }
+    if (useless)
+        code = trl__fst_keep(fst, c.accessible, err);
+    trl__components_free(&c);
+    return code;
+}
+
 int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *err)
 {
     kind k = look_at(fst);
-    int code = check(&k, options, err);
+    int acyclic = 0, code = check(&k, options, err);
     if (code == 0)
-        code = trl_fst_connect(fst, err);
+        code = trim(fst, &acyclic, err);
     if (code < 0 || fst->start == TRL_NO_STATE)
         return code;
     if (!k.acceptor || !k.unweighted) {
@@ -334,7 +352,7 @@ int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *e
     }
     minimizer m = {.fst = fst, .err = err, .scale = 1 / options->delta, .deterministic = k.deterministic};
     m.same = trl__alloc((size_t)fst->states, sizeof *m.same);
-    code = m.same ? join(&m) : trl__fail_memory(err);
+    code = m.same ? join(&m, acyclic) : trl__fail_memory(err);
     if (code == 0)
         code = drop_joined(&m);
     trl__free(m.same);
@@ -344,7 +362,7 @@ int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *e
 #if TRL__FIRST
 trl_minimize_options trl_minimize_defaults(void)
 {
-    return (trl_minimize_options){.delta = TRL_DELTA};
+    return (trl_minimize_options){.delta = 1e-6f};
 }
 
 int trl_fst_minimize(trl_fst *fst, const trl_minimize_options *options, trl_error *err)
