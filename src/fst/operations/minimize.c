@@ -7,12 +7,12 @@
  *
  * Weights are compared as multiples of delta, and those of the first of a class are kept.
  */
+#include "fst/arc_order.h"
 #include "fst/bisimulation.h"
 #include "fst/components.h"
 #include "fst/tuple_table.h"
 #include "fst/weight_key.h"
 
-#include <stdlib.h>
 #include <trellis/fst_optimize.h>
 
 TRL__EACH(int, minimize, (trl_fst * fst, const trl_minimize_options *options, trl_error *err));
@@ -27,28 +27,6 @@ typedef struct minimizer {
 
 /* ---- What kind of machine it is ---- */
 
-/* By labels, then weight, then state: one order for each set of arcs. */
-static int compare_arcs(const void *x, const void *y)
-{
-    const arc *a = x, *b = y;
-    if (a->ilabel != b->ilabel)
-        return a->ilabel < b->ilabel ? -1 : 1;
-    if (a->olabel != b->olabel)
-        return a->olabel < b->olabel ? -1 : 1;
-    if (!same(a->weight, b->weight))
-        return less(a->weight, b->weight) ? -1 : 1;
-    return (a->next > b->next) - (a->next < b->next);
-}
-
-static void sort_arcs(arc *arcs, uint32_t count)
-{
-    int sorted = 1;
-    for (uint32_t i = 1; sorted && i < count; i++)
-        sorted = compare_arcs(&arcs[i - 1], &arcs[i]) <= 0;
-    if (!sorted)
-        qsort(arcs, count, sizeof *arcs, compare_arcs);
-}
-
 typedef struct kind {
     int deterministic, acceptor, unweighted;
 } kind;
@@ -59,7 +37,7 @@ static kind look_at(const trl_fst *fst)
     kind k = {1, 1, 1};
     for (int32_t s = 0; s < fst->states; s++) {
         arc *arcs = arcs_of(fst, s);
-        sort_arcs(arcs, arc_count(fst, s));
+        trl__order_arcs(arcs, arc_count(fst, s));
         for (uint32_t i = 0; i < arc_count(fst, s); i++) {
             k.deterministic &= i == 0 || arcs[i].ilabel != arcs[i - 1].ilabel;
             k.acceptor &= arcs[i].ilabel == arcs[i].olabel;
@@ -126,7 +104,7 @@ static void redirect(const minimizer *m, int32_t s)
         arcs[i].next = m->same[arcs[i].next];
     if (m->deterministic)
         return;
-    sort_arcs(arcs, count);
+    trl__order_arcs(arcs, count);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || !same_arc(m, &arcs[kept - 1], &arcs[i]))
             arcs[kept++] = arcs[i];
