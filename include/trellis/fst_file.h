@@ -52,6 +52,10 @@ TRL_API int trl_fst_read_text(const char *path, trl_semiring semiring, const trl
 TRL_API int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_options *options,
                                trl_error *err);
 
+/* A weight as text and back, as in the files; `out` holds 64 bytes. Parsing returns 0 or -1: no weight of that semiring. */
+TRL_API void trl_weight_format(trl_semiring semiring, trl_weight weight, char *out);
+TRL_API int trl_weight_parse(trl_semiring semiring, const char *text, trl_weight *weight);
+
 /* ---- Language models ---- */
 
 /* An n-gram model in ARPA form as an acceptor: states are histories, weights negative natural logarithms; the start is the history <s>, and

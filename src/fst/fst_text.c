@@ -84,33 +84,42 @@ static int parse_label(const reader *r, const char *text, trl_symbols *symbols, 
     return FAIL(r, TRL_EFORMAT, "\"%s\" is not in the symbol table %s", text, trl_symbols_title(symbols));
 }
 
-static int parse_cost(const char *text, float *cost)
+static int parse_cost(const char *text, size_t length, float *cost)
 {
+    char copy[64];
     double value;
-    if (strcmp(text, "Infinity") == 0 || strcmp(text, "inf") == 0) {
+    if (length >= sizeof copy)
+        return -1;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    if (strcmp(copy, "Infinity") == 0 || strcmp(copy, "inf") == 0) {
         *cost = INFINITY;
         return 0;
     }
-    if (trl__parse_double(text, &value) < 0 || fabs(value) > 3.4028235e38)
+    if (trl__parse_double(copy, &value) < 0 || fabs(value) > 3.4028235e38)
         return -1;
     *cost = (float)value;
     return 0;
 }
 
-static int parse_weight(const reader *r, char *text, trl_weight *weight)
+int trl_weight_parse(trl_semiring semiring, const char *text, trl_weight *weight)
+{
+    size_t first = semiring == TRL_LATTICE ? strcspn(text, ",") : strlen(text);
+    *weight = (trl_weight){0, 0};
+    if (parse_cost(text, first, &weight->value) < 0 ||
+        (semiring == TRL_LATTICE &&
+         (!text[first] || parse_cost(text + first + 1, strlen(text + first + 1), &weight->second) < 0)))
+        return -1;
+    return trl_weight_is_member(semiring, *weight) ? 0 : -1;
+}
+
+static int parse_weight(const reader *r, const char *text, trl_weight *weight)
 {
     trl_semiring semiring = r->fst->semiring;
-    char *comma = semiring == TRL_LATTICE ? strchr(text, ',') : NULL;
-    *weight = (trl_weight){0, 0};
-    if (comma)
-        *comma = '\0';
-    int wrong = parse_cost(text, &weight->value) < 0 || (comma && parse_cost(comma + 1, &weight->second) < 0);
-    if (comma)
-        *comma = ',';
-    if (wrong || (semiring == TRL_LATTICE && !comma) || !trl_weight_is_member(semiring, *weight))
-        return FAIL(r, TRL_EFORMAT, "\"%s\" is not a weight of the %s semiring%s", text, trl_semiring_name(semiring),
-                    semiring == TRL_LATTICE ? ", which are two numbers with a comma between" : "");
-    return 0;
+    if (trl_weight_parse(semiring, text, weight) == 0)
+        return 0;
+    return FAIL(r, TRL_EFORMAT, "\"%s\" is not a weight of the %s semiring%s", text, trl_semiring_name(semiring),
+                semiring == TRL_LATTICE ? ", which are two numbers with a comma between" : "");
 }
 
 /* ---- Reading: states ---- */
@@ -262,6 +271,11 @@ void trl__weight_text(trl_semiring semiring, trl_weight weight, int digits, char
     cost_text(weight.second, digits, out + length + 1);
 }
 
+void trl_weight_format(trl_semiring semiring, trl_weight weight, char *out)
+{
+    trl__weight_text(semiring, weight, 9, out);
+}
+
 const char *trl__label_text(const trl_symbols *symbols, int32_t label, char *number)
 {
     if (symbols)
@@ -310,7 +324,7 @@ static int put_weight(const writer *w, trl_weight weight)
     trl_weight one = trl_weight_one(w->fst->semiring);
     if (!w->options->show_weight_one && weight.value == one.value && weight.second == one.second)
         return trl_file_write(w->file, "\n", 1, w->err);
-    trl__weight_text(w->fst->semiring, weight, 9, text);
+    trl_weight_format(w->fst->semiring, weight, text);
     int code = put(w, "\t", text);
     return code < 0 ? code : trl_file_write(w->file, "\n", 1, w->err);
 }
