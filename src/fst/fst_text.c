@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define MOST_FIELDS 5
+#define DENSE ((size_t)1 << 20) /* numbers of states below are looked up directly */
 #define LARGEST_GAP ((int64_t)1 << 20) /* kept numbers of states may run ahead of the lines by so much */
 
 static const trl_fst_text_options no_options;
@@ -127,7 +128,9 @@ static int parse_weight(const reader *r, const char *text, trl_weight *weight)
 /* The place where the state of this number is kept, as state + 1; 0: new. NULL: out of memory. */
 static int32_t *place_of(reader *r, int32_t number)
 {
-    size_t limit = 4096 + 8 * (size_t)r->fst->states, old = r->dense_size;
+    size_t limit = DENSE + 8 * (size_t)r->fst->states, old = r->dense_size;
+    if ((size_t)number < old && r->dense[number] > 0)
+        return &r->dense[number];
     int64_t tuple = r->sparse.count > 0 ? trl__tuples_find(&r->sparse, &number) : -1;
     if (tuple >= 0)
         return &r->sparse_state[tuple];
