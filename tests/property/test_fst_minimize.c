@@ -1,12 +1,11 @@
 /* Minimization: the meaning stays, and there are as many states as there are different futures, counted by definition. */
-#include "fst_fixture.h"
+#include "fst_path_list.h"
 
 #include "base/memory.h"
 
 #include <trellis/fst_optimize.h>
 
 #define MOST 40
-#define MOST_PATHS 3000
 
 /* ---- Machines ---- */
 
@@ -203,38 +202,8 @@ static void cyclic_acceptors_have_one_state_per_future(void **state)
 
 /* ---- Transducers: futures as lists of paths ---- */
 
-typedef struct path {
-    int32_t x[LONGEST], y[LONGEST];
-    int nx, ny;
-    meaning weight;
-} path;
-
-typedef struct future {
-    path paths[MOST_PATHS];
-    int count;
-} future;
-
-static void list_paths(const trl_fst *fst, int32_t s, path p, future *list)
-{
-    trl_semiring semiring = trl_fst_semiring(fst);
-    if (!trl_weight_is_zero(semiring, trl_fst_final(fst, s))) {
-        assert_true(list->count < MOST_PATHS);
-        list->paths[list->count] = p;
-        list->paths[list->count++].weight = meaning_times(semiring, p.weight, trl_fst_final(fst, s));
-    }
-    for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
-        trl_arc a = trl_fst_arc(fst, s, i);
-        path q = p;
-        q.x[q.nx++] = a.ilabel;
-        if (a.olabel)
-            q.y[q.ny++] = a.olabel;
-        q.weight = meaning_times(semiring, p.weight, a.weight);
-        list_paths(fst, a.next, q, list);
-    }
-}
-
 /* What all outputs begin with is left out, and what all weights have in common. */
-static void normalize(trl_semiring semiring, future *f)
+static void normalize(trl_semiring semiring, path_list *f)
 {
     int common = f->paths[0].ny;
     meaning total = meaning_zero(semiring);
@@ -253,18 +222,17 @@ static void normalize(trl_semiring semiring, future *f)
     }
 }
 
-static int has_path(const future *f, const path *p)
+static int has_path(const path_list *f, const path *p)
 {
     for (int i = 0; i < f->count; i++) {
         const path *q = &f->paths[i];
-        if (p->nx == q->nx && p->ny == q->ny && memcmp(p->x, q->x, (size_t)p->nx * sizeof p->x[0]) == 0 &&
-            memcmp(p->y, q->y, (size_t)p->ny * sizeof p->y[0]) == 0 && meaning_equal(p->weight, q->weight, 1e-5))
+        if (same_input(p, q) && same_output(p, q) && meaning_equal(p->weight, q->weight, 1e-5))
             return 1;
     }
     return 0;
 }
 
-static int same_future(const future *f, const future *g)
+static int same_future(const path_list *f, const path_list *g)
 {
     int same = f->count == g->count;
     for (int i = 0; same && i < f->count; i++)
@@ -284,7 +252,7 @@ static int32_t count_readers(const trl_fst *fst)
 static void acyclic_transducers_have_one_state_per_future(void **state)
 {
     (void)state;
-    static future futures[8];
+    static path_list futures[8];
     random_source r = {3};
     int chains = 0;
     for (int round = 0; round < 6000; round++) {
@@ -299,9 +267,7 @@ static void acyclic_transducers_have_one_state_per_future(void **state)
         assert_same_meaning(fst, small, 3, &r);
         int32_t expected = 0;
         for (int32_t s = 0; s < trl_fst_states(fst); s++) {
-            meaning one = one_of(kind.semiring);
-            futures[s].count = 0;
-            list_paths(fst, s, (path){.weight = one}, &futures[s]);
+            paths_from(fst, s, &futures[s]);
             normalize(kind.semiring, &futures[s]);
             int first = 1;
             for (int32_t t = 0; t < s; t++)
