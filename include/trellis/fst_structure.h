@@ -107,6 +107,11 @@ TRL_API int trl_fst_encode(trl_fst *fst, trl_fst_codes *codes, trl_error *err);
 TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes,
                            trl_error *err); /* TRL_EINVAL: a label that is not in it */
 
+/* The table in a file, as OpenFst's fstencode has it. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT with the place,
+ * TRL_EINVAL (writing a table that encoded nothing), TRL_ENOMEM. */
+TRL_API int trl_fst_codes_read(const char *path, trl_fst_codes **out, trl_error *err);
+TRL_API int trl_fst_codes_write(const trl_fst_codes *codes, const char *path, trl_error *err);
+
 TRL_END_DECLS
 
 #endif

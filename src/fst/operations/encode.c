@@ -3,23 +3,13 @@
  * A code is the number of a pair of labels, a weight, or both. Where weights are encoded, an end is an arc as well: its code leads to a final state
  * without arcs, which all ends share. Decoding folds such arcs into final weights again. O(arcs), one look into a table for each.
  */
-#include "fst/tuple_table.h"
+#include "fst/codes_data.h"
 #include "fst/weighted.h"
-
-#include <trellis/fst_structure.h>
 
 TRL__EACH(int, fst_encode, (trl_fst * fst, trl_fst_codes *codes, trl_error *err));
 TRL__EACH(int, fst_decode, (trl_fst * fst, const trl_fst_codes *codes, trl_error *err));
 
 #define AN_END (-1) /* in place of the input label */
-
-struct trl_fst_codes {
-    int what;
-    int in_use;
-    trl_semiring semiring; /* of the machines that were encoded */
-    trl__tuples table;     /* (input label, output label, the weight's bits); label n is tuple n - 1 */
-    trl_symbols *isymbols, *osymbols;
-};
 
 static void bits_of(weight w, int32_t bits[2])
 {
