@@ -1,71 +1,9 @@
 /* Determinization: the meaning stays, no input label is there twice, what can't be done is refused; against all paths of small machines. */
-#include "fst_fixture.h"
+#include "fst_path_list.h"
 
 #include "base/memory.h"
 
 #include <trellis/fst_optimize.h>
-
-#define MOST_PATHS 4000
-
-/* A path: what it reads, epsilons included (they are labels like any other here), and what it writes. */
-typedef struct path {
-    int32_t x[LONGEST], y[LONGEST];
-    int nx, ny;
-    meaning weight;
-} path;
-
-typedef struct path_list {
-    path paths[MOST_PATHS];
-    int count;
-} path_list;
-
-static void list_paths(const trl_fst *fst, int32_t s, path p, path_list *list)
-{
-    trl_semiring semiring = trl_fst_semiring(fst);
-    if (s < 0)
-        return;
-    if (!trl_weight_is_zero(semiring, trl_fst_final(fst, s))) {
-        assert_true(list->count < MOST_PATHS);
-        list->paths[list->count] = p;
-        list->paths[list->count++].weight = meaning_times(semiring, p.weight, trl_fst_final(fst, s));
-    }
-    for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
-        trl_arc a = trl_fst_arc(fst, s, i);
-        path q = p;
-        assert_true(q.nx < LONGEST && q.ny < LONGEST);
-        q.x[q.nx++] = a.ilabel;
-        if (a.olabel)
-            q.y[q.ny++] = a.olabel;
-        q.weight = meaning_times(semiring, p.weight, a.weight);
-        list_paths(fst, a.next, q, list);
-    }
-}
-
-static void all_paths(const trl_fst *fst, path_list *list)
-{
-    trl_weight one = trl_weight_one(trl_fst_semiring(fst));
-    list->count = 0;
-    list_paths(fst, trl_fst_start(fst), (path){.weight = {one.value, one.second}}, list);
-}
-
-static int same_input(const path *a, const path *b)
-{
-    return a->nx == b->nx && memcmp(a->x, b->x, (size_t)a->nx * sizeof a->x[0]) == 0;
-}
-
-static int same_output(const path *a, const path *b)
-{
-    return a->ny == b->ny && memcmp(a->y, b->y, (size_t)a->ny * sizeof a->y[0]) == 0;
-}
-
-static int is_functional(const path_list *list)
-{
-    for (int i = 0; i < list->count; i++)
-        for (int k = 0; k < i; k++)
-            if (same_input(&list->paths[i], &list->paths[k]) && !same_output(&list->paths[i], &list->paths[k]))
-                return 0;
-    return 1;
-}
 
 /* No state has two arcs with one input label, except those that write what is left, whose label is `but`. */
 static void assert_deterministic(const trl_fst *fst, int32_t but)

@@ -7,10 +7,10 @@
  * same string leads to are joined, and joined states must agree. Weights are compared as if they were pushed to the start: each
  * one relative to the distances from its two states to the ends. Almost linear in states, times the sorting of arcs.
  */
+#include "fst/arc_order.h"
 #include "fst/components.h"
 #include "fst/distance.h"
 
-#include <stdlib.h>
 #include <trellis/fst_optimize.h>
 
 TRL__EACH(int, fst_equal, (const trl_fst *a, const trl_fst *b, float delta, int *yes, trl_error *err));
@@ -60,24 +60,6 @@ static int add_pair(walk *w, int32_t a, int32_t b)
     return 0;
 }
 
-static int compare_arcs(const void *x, const void *y)
-{
-    const arc *a = x, *b = y;
-    if (a->ilabel != b->ilabel)
-        return a->ilabel < b->ilabel ? -1 : 1;
-    if (a->olabel != b->olabel)
-        return a->olabel < b->olabel ? -1 : 1;
-    return less(b->weight, a->weight) - less(a->weight, b->weight);
-}
-
-static int is_sorted(const arc *arcs, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (compare_arcs(&arcs[i - 1], &arcs[i]) > 0)
-            return 0;
-    return 1;
-}
-
 /* The arcs of a state whose next state is alive, sorted by labels and weight; alive may be NULL: all. */
 static arc *sorted_arcs(const trl_fst *fst, int32_t s, const uint8_t *alive, trl__scratch *scratch, uint32_t *count)
 {
@@ -87,8 +69,8 @@ static arc *sorted_arcs(const trl_fst *fst, int32_t s, const uint8_t *alive, trl
     for (uint32_t i = 0; copy && i < arc_count(fst, s); i++)
         if (!alive || (alive[arcs[i].next] && !is_zero(arcs[i].weight)))
             copy[(*count)++] = arcs[i];
-    if (copy && !is_sorted(copy, *count))
-        qsort(copy, *count, sizeof *copy, compare_arcs);
+    if (copy)
+        trl__order_arcs(copy, *count);
     return copy;
 }
 
