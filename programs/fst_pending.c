@@ -2,20 +2,6 @@
 #include "fst_command.h"
 #define WEAK __attribute__((weak))
 #define NO return cli_error(err, TRL_EUNSUPPORTED, "not there yet")
-WEAK int trl_fst_disambiguate(const trl_fst *f, const trl_determinize_options *o, trl_fst **out, trl_error *err)
-{
-    (void)f, (void)o, (void)out;
-    NO;
-}
-WEAK trl_rmepsilon_options trl_rmepsilon_defaults(void)
-{
-    return (trl_rmepsilon_options){0};
-}
-WEAK int trl_fst_rmepsilon(trl_fst *f, const trl_rmepsilon_options *o, trl_error *err)
-{
-    (void)f, (void)o;
-    NO;
-}
 WEAK int trl_fst_randequivalent(const trl_fst *a, const trl_fst *b, int32_t n, float d, uint64_t s, int32_t l, int *y,
                                 trl_error *err)
 {
@@ -30,16 +16,6 @@ WEAK int trl_fst_epsnormalize(const trl_fst *f, trl_side s, trl_fst **out, trl_e
 WEAK int trl_fst_synchronize(const trl_fst *f, int64_t n, trl_fst **out, trl_error *err)
 {
     (void)f, (void)n, (void)out;
-    NO;
-}
-WEAK int trl_fst_shortestpath(const trl_fst *f, const trl_shortestpath_options *o, trl_fst **out, trl_error *err)
-{
-    (void)f, (void)o, (void)out;
-    NO;
-}
-WEAK int trl_fst_prune(trl_fst *f, trl_weight w, int64_t n, trl_error *err)
-{
-    (void)f, (void)w, (void)n;
     NO;
 }
 WEAK int trl_fst_randgen(const trl_fst *f, const trl_randgen_options *o, trl_fst **out, trl_error *err)
