@@ -176,12 +176,18 @@ static int32_t find_set(int32_t *parent, int32_t s)
     return s;
 }
 
+/* Costs by their difference, probabilities by their ratio: unlikely strings count, too. */
+static int agree(weight a, weight b, float delta)
+{
+    return nearly(a, b, TRL__SEMIRING == TRL_REAL ? delta * fabsf(to_public(a).value) : delta);
+}
+
 /* 1: final weights and arcs of the two states agree. Where the arcs lead is looked at later. */
 static int states_agree(walk *w, const side *x, const side *y, pair states)
 {
     uint32_t count, other;
-    if (!nearly(pushed(x, states.a, final_of(x->fst, states.a), TRL_NO_STATE),
-                pushed(y, states.b, final_of(y->fst, states.b), TRL_NO_STATE), w->delta))
+    if (!agree(pushed(x, states.a, final_of(x->fst, states.a), TRL_NO_STATE),
+               pushed(y, states.b, final_of(y->fst, states.b), TRL_NO_STATE), w->delta))
         return 0;
     arc *p = sorted_arcs(x->fst, states.a, x->parts.coaccessible, &w->scratch_a, &count);
     arc *q = sorted_arcs(y->fst, states.b, y->parts.coaccessible, &w->scratch_b, &other);
@@ -191,7 +197,7 @@ static int states_agree(walk *w, const side *x, const side *y, pair states)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
         if (p[i].ilabel != q[i].ilabel ||
-            !nearly(pushed(x, states.a, p[i].weight, p[i].next), pushed(y, states.b, q[i].weight, q[i].next), w->delta))
+            !agree(pushed(x, states.a, p[i].weight, p[i].next), pushed(y, states.b, q[i].weight, q[i].next), w->delta))
             return 0;
         if (add_pair(w, p[i].next, q[i].next) < 0)
             return TRL_ENOMEM;
@@ -231,6 +237,12 @@ static int look_at(side *x, const trl_fst *fst, const char *which, int *unweight
     return trl__components_find(fst, &x->parts, err);
 }
 
+/* All strings together weigh the same: one divided by the other is one. */
+static int totals_agree(const side *x, const side *y, float delta)
+{
+    return nearly(to_weight(without(x->to_end[x->fst->start], y->to_end[y->fst->start])), ONE, delta);
+}
+
 static int compare_sides(side *x, side *y, int unweighted, float delta, int *yes, trl_error *err)
 {
     int code = 0, empty = !x->parts.coaccessible[x->fst->start];
@@ -241,8 +253,7 @@ static int compare_sides(side *x, side *y, int unweighted, float delta, int *yes
         code = FN(distances)(x->fst, 1, TRL__DISTANCE_DELTA, &x->to_end, NULL, err);
     if (code == 0 && !unweighted)
         code = FN(distances)(y->fst, 1, TRL__DISTANCE_DELTA, &y->to_end, NULL, err);
-    if (code < 0 ||
-        (!unweighted && !nearly(to_weight(x->to_end[x->fst->start]), to_weight(y->to_end[y->fst->start]), delta)))
+    if (code < 0 || (!unweighted && !totals_agree(x, y, delta)))
         return code;
     int64_t states = (int64_t)x->fst->states + y->fst->states;
     if (states > INT32_MAX)
