@@ -1,7 +1,8 @@
 /* Equal, isomorphic, equivalent: machines that are changed a little are told apart, those that only look different are not. Encoding and
  * decoding give the machine back. */
-#include "fst_path_list.h"
 #include "temp_folder.h"
+
+#include "fst_path_list.h"
 
 #include "base/memory.h"
 
