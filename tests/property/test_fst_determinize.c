@@ -53,6 +53,36 @@ static void acceptors_keep_their_meaning(void **state)
     }
 }
 
+/* Many arcs, and labels of every size: three layers of states. */
+static void large_subsets_are_sorted(void **state)
+{
+    (void)state;
+    random_source r = {10};
+    for (int round = 0; round < 40; round++) {
+        int32_t labels[60], states = 600;
+        trl_fst *fst, *det;
+        assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+        assert_int_equal(trl_fst_add_states(fst, states, NULL), 0);
+        assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+        for (int i = 0; i < 60; i++)
+            labels[i] = 1 + (int32_t)random_below(&r, 1u << (1 + random_below(&r, 30)));
+        for (int i = 0; i < 1500; i++) {
+            int layer = i % 3;
+            int32_t label = labels[random_below(&r, 60)], to = layer == 2 ? states - 1 : 1 + 250 * layer;
+            int32_t from = layer == 0 ? 0 : 1 + 250 * (layer - 1) + (int32_t)random_below(&r, 250);
+            to += layer == 2 ? 0 : (int32_t)random_below(&r, 250);
+            trl_weight weight = {(float)random_below(&r, 64) / 8, 0};
+            assert_int_equal(trl_fst_add_arc(fst, from, (trl_arc){label, label, weight, to}, NULL), 0);
+        }
+        assert_int_equal(trl_fst_set_final(fst, states - 1, (trl_weight){0, 0}, NULL), 0);
+        assert_int_equal(trl_fst_determinize(fst, NULL, &det, NULL), 0);
+        assert_deterministic(det, TRL_NO_STATE);
+        assert_same_meaning(fst, det, 20, &r);
+        trl_fst_destroy(fst);
+        trl_fst_destroy(det);
+    }
+}
+
 static void cycles_without_weights_can_always_be_determinized(void **state)
 {
     (void)state;
@@ -428,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acceptors_keep_their_meaning),
+        cmocka_unit_test(large_subsets_are_sorted),
         cmocka_unit_test(cycles_without_weights_can_always_be_determinized),
         cmocka_unit_test(cycles_with_weights_end_or_meet_the_limit),
         cmocka_unit_test(functional_means_one_output_for_each_input),

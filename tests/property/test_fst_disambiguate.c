@@ -177,6 +177,32 @@ static void cycles_end_unambiguous_or_meet_the_limit(void **state)
     assert_true(done > 500 && stopped > 20 && only_this_way > 0);
 }
 
+/* With a coarse delta, paths of one string come to states that differ by rounding only. */
+static void rounding_makes_nothing_ambiguous(void **state)
+{
+    (void)state;
+    random_source r = {6};
+    for (int round = 0; round < 6000; round++) {
+        machine_kind kind = some_kind(round, &r);
+        kind.acceptor = 1;
+        kind.arcs = 3 * kind.states;
+        kind.unweighted = 0;
+        trl_fst *fst = random_machine(&kind, &r), *one;
+        trl_determinize_options o = exact_options();
+        o.delta = 1;
+        assert_int_equal(trl_fst_disambiguate(fst, &o, &one, NULL), 0);
+        assert_false(is_ambiguous(one));
+        for (int i = 0; i < 5; i++) { /* the same strings are there */
+            pair p = sample_pair(fst, 6, &r);
+            p.any_output = 1;
+            assert_int_equal(meaning_of(fst, &p).value == meaning_zero(kind.semiring).value,
+                             meaning_of(one, &p).value == meaning_zero(kind.semiring).value);
+        }
+        trl_fst_destroy(fst);
+        trl_fst_destroy(one);
+    }
+}
+
 static void pruning_keeps_what_is_near_the_best(void **state)
 {
     (void)state;
@@ -231,6 +257,7 @@ int main(void)
         cmocka_unit_test(acceptors_get_one_path_for_each_string),
         cmocka_unit_test(functional_transducers_get_one_path_for_each_input),
         cmocka_unit_test(cycles_end_unambiguous_or_meet_the_limit),
+        cmocka_unit_test(rounding_makes_nothing_ambiguous),
         cmocka_unit_test(pruning_keeps_what_is_near_the_best),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };

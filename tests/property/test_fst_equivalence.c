@@ -127,6 +127,30 @@ static void isomorphic_machines_differ_in_names_only(void **state)
     assert_true(same > 500 && different > 500);
 }
 
+static void states_have_one_partner_each(void **state)
+{
+    (void)state;
+    trl_fst *fst[2];
+    int yes;
+    for (int i = 0; i < 2; i++) { /* "1" and "2" end in two states, or in one */
+        assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst[i], NULL), 0);
+        assert_int_equal(trl_fst_add_states(fst[i], 3, NULL), 0);
+        assert_int_equal(trl_fst_set_start(fst[i], 0, NULL), 0);
+        for (int32_t k = 1; k <= 2; k++) {
+            assert_int_equal(trl_fst_add_arc(fst[i], 0, (trl_arc){k, k, {0, 0}, i ? 1 : k}, NULL), 0);
+            assert_int_equal(trl_fst_set_final(fst[i], k, (trl_weight){0, 0}, NULL), 0);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trl_fst_isomorphic(fst[i], fst[1 - i], 0, &yes, NULL), 0);
+        assert_int_equal(yes, 0);
+        assert_int_equal(trl_fst_equivalent(fst[i], fst[1 - i], 0, &yes, NULL), 0);
+        assert_int_equal(yes, 1);
+    }
+    trl_fst_destroy(fst[0]);
+    trl_fst_destroy(fst[1]);
+}
+
 /* What a string means in the two, for all strings up to a length. */
 static int agree_on_all(const trl_fst *a, const trl_fst *b, pair *p, int longest)
 {
@@ -380,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_machines_are_the_same_arc_by_arc),
         cmocka_unit_test(isomorphic_machines_differ_in_names_only),
+        cmocka_unit_test(states_have_one_partner_each),
         cmocka_unit_test(equivalent_machines_give_all_strings_the_same_weight),
         cmocka_unit_test(minimizing_and_renaming_keep_machines_equivalent),
         cmocka_unit_test(useless_states_do_not_matter),

@@ -2,9 +2,9 @@
  *
  * Two states share a future when some string leads from both to an end. The subset construction with heads gives a machine with the paths of the old one, but
  * each path weighs what all paths of its string weigh together: a state knows the states beside its head that matter for that. Of the
- * paths of a string one is then to stay. Where two of them come together (in a state, or by ending both), the arc from the state
- * with the higher head goes, unless the other has gone already. That loses no string: whatever leads to one of the two states leads to the
- * other as well, because each head is among what the other's state knows.
+ * paths of a string one is then to stay. Where several of them come together (in a state, or by ending), only the arc from the state with the
+ * lowest head stays. That loses no string: each of these heads is among what the others' states know, so whatever leads to one of
+ * them leads to the lowest as well.
  *
  * Both searches are over pairs of states that one string leads to: O(pairs of arcs with the same label), at worst the square of the machine.
  */
@@ -116,29 +116,19 @@ static int find_related(const trl_fst *fst, trl__tuples *related, trl_error *err
 
 /* ---- Paths that come together ---- */
 
-/* Arcs are known by their place in the array of all; the end of state s is the one behind them, plus s. */
-typedef struct rivals {
-    int32_t head; /* of the state that `worse` leaves */
-    uint64_t worse, better;
-} rivals;
-
 typedef struct search {
     trl_fst *fst;
     const int32_t *head; /* by state */
-    trl__tuples pairs;
-    rivals *rivals;
-    size_t count, capacity;
-    int32_t *merged; /* by state: the state it is one with; or itself */
+    trl__tuples pairs;   /* of states that one string leads to */
+    uint8_t *gone;       /* by place in the array of arcs, and behind them by state: this end */
+    int32_t *merged;     /* by state: the state it is one with; or itself */
     int any_merged;
 } search;
 
-static int add_rivals(search *s, int32_t a, uint64_t of_a, int32_t b, uint64_t of_b)
+/* Of two ways on to the same, that of the state with the higher head goes. */
+static void drop_one(search *s, int32_t a, uint64_t of_a, int32_t b, uint64_t of_b)
 {
-    if (TRL_GROW(s->rivals, s->capacity, s->count + 1) < 0)
-        return -1;
-    s->rivals[s->count++] =
-        s->head[a] > s->head[b] ? (rivals){s->head[a], of_a, of_b} : (rivals){s->head[b], of_b, of_a};
-    return 0;
+    s->gone[s->head[a] > s->head[b] ? of_a : of_b] = 1;
 }
 
 /* An arc to a state that only writes what is left is part of an end. */
@@ -176,8 +166,8 @@ static int look_at_arcs(search *s, int32_t a, int32_t b)
         for (uint32_t k = begin; k < count && y[k].ilabel == x[i].ilabel; k++) {
             if (is_end(s, &x[i]) || is_end(s, &y[k]))
                 continue;
-            if (a != b && x[i].next == y[k].next && add_rivals(s, a, first_a + i, b, first_b + k) < 0)
-                return -1;
+            if (a != b && x[i].next == y[k].next)
+                drop_one(s, a, first_a + i, b, first_b + k);
             if (visit(s, x[i].next, y[k].next) < 0)
                 return -1;
         }
@@ -190,15 +180,15 @@ static int look_at_pair(search *s, int32_t pair)
     const int32_t *key = trl__tuples_get(&s->pairs, pair);
     int32_t a = key[0], b = key[1];
     uint64_t end = s->fst->used;
-    if (a != b && ends(s, a) && ends(s, b) && add_rivals(s, a, end + (uint64_t)a, b, end + (uint64_t)b) < 0)
-        return -1;
+    if (a != b && ends(s, a) && ends(s, b))
+        drop_one(s, a, end + (uint64_t)a, b, end + (uint64_t)b);
     return look_at_arcs(s, a, b);
 }
 
-static int find_rivals(search *s)
+static int find_gone(search *s)
 {
     trl__tuples_free(&s->pairs);
-    s->count = 0;
+    memset(s->gone, 0, s->fst->used + (uint64_t)s->fst->states);
     s->any_merged = 0;
     for (int32_t q = 0; q < s->fst->states; q++)
         s->merged[q] = q;
@@ -209,9 +199,9 @@ static int find_rivals(search *s)
 }
 
 /* States that are the same become one, and the search begins anew. Each time there are fewer states. */
-static int find_all_rivals(search *s)
+static int find_all_gone(search *s)
 {
-    int code = find_rivals(s);
+    int code = find_gone(s);
     while (code == 0 && s->any_merged) {
         for (int32_t q = 0; q < s->fst->states; q++) /* merged[q] is at most q, so it is final already */
             s->merged[q] = s->merged[s->merged[q]];
@@ -220,42 +210,20 @@ static int find_all_rivals(search *s)
                 arc *a = &arcs_of(s->fst, q)[i];
                 a->next = s->merged[a->next];
             }
-        code = find_rivals(s);
+        code = find_gone(s);
     }
     return code;
 }
 
-/* ---- One of them stays ---- */
-
-static int compare_rivals(const void *x, const void *y)
-{
-    const rivals *a = x, *b = y;
-    if (a->head != b->head)
-        return a->head < b->head ? -1 : 1;
-    if (a->worse != b->worse)
-        return a->worse < b->worse ? -1 : 1;
-    return (a->better > b->better) - (a->better < b->better);
-}
-
-/* In the order of heads: whether the better one stays is known before. */
-static void choose(search *s, uint8_t *gone)
-{
-    if (s->count > 0)
-        qsort(s->rivals, s->count, sizeof *s->rivals, compare_rivals);
-    for (size_t i = 0; i < s->count; i++)
-        if (!gone[s->rivals[i].better])
-            gone[s->rivals[i].worse] = 1;
-}
-
-static void remove_gone(search *s, const uint8_t *gone)
+static void remove_gone(search *s)
 {
     for (int32_t q = 0; q < s->fst->states; q++) {
         arc *arcs = arcs_of(s->fst, q);
         uint64_t first = s->fst->range[q].first;
-        int no_end = gone[s->fst->used + (uint64_t)q];
+        int no_end = s->gone[s->fst->used + (uint64_t)q];
         uint32_t kept = 0;
         for (uint32_t i = 0; i < arc_count(s->fst, q); i++)
-            if (!gone[first + i] && !(no_end && is_end(s, &arcs[i])))
+            if (!s->gone[first + i] && !(no_end && is_end(s, &arcs[i])))
                 arcs[kept++] = arcs[i];
         s->fst->range[q].count = kept;
         if (no_end)
@@ -267,16 +235,13 @@ static int keep_one_path(trl_fst *fst, const int32_t *head, trl_error *err)
 {
     search s = {.fst = fst, .head = head, .pairs = {.width = 2}};
     s.merged = trl__alloc((size_t)fst->states, sizeof *s.merged);
-    uint8_t *gone = trl__alloc_zero(fst->used + (uint64_t)fst->states, 1);
-    int failed = !s.merged || !gone || find_all_rivals(&s) < 0;
-    if (!failed) {
-        choose(&s, gone);
-        remove_gone(&s, gone);
-    }
+    s.gone = trl__alloc(fst->used + (uint64_t)fst->states, 1);
+    int failed = !s.merged || !s.gone || find_all_gone(&s) < 0;
+    if (!failed)
+        remove_gone(&s);
     trl__tuples_free(&s.pairs);
-    trl__free(s.rivals);
     trl__free(s.merged);
-    trl__free(gone);
+    trl__free(s.gone);
     return failed ? trl__fail_memory(err) : trl_fst_connect(fst, err);
 }
 
