@@ -52,31 +52,36 @@ TRL_API trl_minimize_options trl_minimize_defaults(void);
 TRL_API int trl_fst_minimize(trl_fst *fst, const trl_minimize_options *options, trl_error *err);
 
 typedef struct trl_rmepsilon_options {
-    int connect;         /* default 1 */
+    int connect;         /* trim the result; default 1 */
     float delta;         /* of shortest distances; default 1e-6 */
-    int64_t most_states; /* kept with `prune`: TRL_NO_STATE: all */
+    int64_t most_states; /* so many are kept, those on the best paths; default TRL_NO_STATE: all. Path semirings only */
     trl_weight prune;    /* has_prune: keep what is within this of the best path. Path semirings only */
     int has_prune;
 } trl_rmepsilon_options;
 TRL_API trl_rmepsilon_options trl_rmepsilon_defaults(void);
 
-/* Removes arcs with epsilon on both sides. */
+/* Removes arcs with epsilon on both sides; arcs of a state that become alike are joined. Returns 0, TRL_ELIMIT (an epsilon cycle of negative cost,
+ * or of probability 1 or more), TRL_EINVAL (pruning where there is no best path), TRL_ENOMEM. */
 TRL_API int trl_fst_rmepsilon(trl_fst *fst, const trl_rmepsilon_options *options, trl_error *err);
 
-/* Epsilons of one side come last on every path. */
+/* Epsilons of one side come last on every path. TRL_ELIMIT: no finite machine does that, because a cycle has more labels on the other side. */
 TRL_API int trl_fst_epsnormalize(const trl_fst *fst, trl_side side, trl_fst **out, trl_error *err);
 
-/* Delays of the two sides kept small: labels as early as they can be. TRL_ELIMIT: the delay grows without end. */
+/* Both sides advance together: on every path, labels on both sides of an arc (or on neither) until one side has no more. TRL_ELIMIT: a cycle
+ * has more labels on one side than on the other, or there would be more than most_states (0: 2^31 - 1) states. */
 TRL_API int trl_fst_synchronize(const trl_fst *fst, int64_t most_states, trl_fst **out, trl_error *err);
 
 typedef struct trl_push_options {
-    int weights, labels; /* what is pushed; default weights */
-    int to_final;        /* towards the end instead of the start */
-    int remove_total_weight;
-    int remove_common_affix;
-    float delta;
+    int weights, labels;     /* what is pushed; default weights. Labels are those of the output */
+    int to_final;            /* towards the end instead of the start */
+    int remove_total_weight; /* all paths together weigh one then */
+    int remove_common_affix; /* what all outputs begin (to_final: end) with */
+    float delta;             /* of shortest distances; default 1e-6 */
 } trl_push_options;
 TRL_API trl_push_options trl_push_defaults(void);
+
+/* Weights and labels as near to the start, or the ends, as they can be. Towards the start, the arcs and the end of each state then sum up to
+ * one. Returns 0, TRL_ELIMIT (there are no distances: a cycle of negative cost, or of probability 1 or more), TRL_ENOMEM. */
 TRL_API int trl_fst_push(trl_fst *fst, const trl_push_options *options, trl_error *err);
 
 /* Is it the same? *yes becomes 1 or 0. */
@@ -86,7 +91,8 @@ TRL_API int trl_fst_isomorphic(const trl_fst *a, const trl_fst *b, float delta, 
                                trl_error *err); /* up to names of states, order of arcs */
 /* Deterministic acceptors without epsilon (TRL_EINVAL otherwise): the same weight for every string? */
 TRL_API int trl_fst_equivalent(const trl_fst *a, const trl_fst *b, float delta, int *yes, trl_error *err);
-/* The same by chance: `paths` random paths of each get the same weight in both, up to delta. Any machines whose composition with a string is finite. */
+/* The same by chance: what `paths` random paths of each read and write weighs the same in both, up to delta. Any machines. longest: arcs of a
+ * path, 0: 2^31 - 1. */
 TRL_API int trl_fst_randequivalent(const trl_fst *a, const trl_fst *b, int32_t paths, float delta, uint64_t seed,
                                    int32_t longest, int *yes, trl_error *err);
 
