@@ -263,14 +263,19 @@ static float cost_by_backing_off(const builder *b, const node *n)
     return found >= 0 && b->nodes[found].has_cost ? cost + b->nodes[found].cost : INFINITY;
 }
 
+/* Sentences begin after <s>, which is a state of its own only where that makes a difference. */
 static int make_states(builder *b, trl_fst *fst)
 {
     int code = 0;
-    int32_t begin = find_node(b, ROOT, BEGIN_WORD);
-    for (size_t i = 0; code == 0 && i < b->count; i++)
-        if (b->nodes[i].has_children || i == ROOT || (int32_t)i == begin)
+    int32_t begin = find_node(b, ROOT, BEGIN_WORD), start = ROOT;
+    for (size_t i = 0; code == 0 && i < b->count; i++) {
+        int is_start = (int32_t)i == begin && b->nodes[i].backoff != 0;
+        if (b->nodes[i].has_children || i == ROOT || is_start)
             code = trl_fst_add_state(fst, &b->nodes[i].state, b->err);
-    return code < 0 ? code : trl_fst_set_start(fst, b->nodes[begin < 0 ? ROOT : begin].state, b->err);
+    }
+    if (begin >= 0 && b->nodes[begin].state != TRL_NO_STATE)
+        start = begin;
+    return code < 0 ? code : trl_fst_set_start(fst, b->nodes[start].state, b->err);
 }
 
 typedef struct child {
