@@ -7,8 +7,9 @@
  *              either part at a multiple of 16 bytes when flag 4 is set or the version is 1
  *     an arc:  int32 input label, output label, weight, int32 next state
  *
- * All of a state and an arc but the int64 is 32-bit words, in the order that trl_fst keeps arcs in: they are copied word by word, and
- * checked where they then are. A vector file's number of states may be -1 (written to a pipe): it ends with the file.
+ * All of a state and an arc but the int64 is 32-bit words, in the order that trl_fst keeps arcs in: they are copied
+ * word by word, and checked where they then are. A vector file's number of states may be -1 (written to a pipe): it
+ * ends with the file.
  */
 #include "base/bytes.h"
 #include "base/fail.h"
@@ -25,6 +26,19 @@ enum { HAS_ISYMBOLS = 1, HAS_OSYMBOLS = 2, IS_ALIGNED = 4 };
 #define LONGEST_TYPE 256 /* bytes of the name of a type */
 
 static const char *const arc_types[TRL_SEMIRINGS] = {"standard", "log", "real", "lattice4"};
+
+const char *trl__arc_type(trl_semiring semiring)
+{
+    return arc_types[semiring];
+}
+
+int trl__arc_type_find(const char *name)
+{
+    int found = TRL_SEMIRINGS - 1;
+    while (found >= 0 && strcmp(name, arc_types[found]) != 0)
+        found--;
+    return found;
+}
 
 typedef struct header {
     int is_const;
@@ -76,11 +90,10 @@ static int choose_type(const trl__source *source, const char *type, const char *
         return trl__source_fail(source, err, TRL_EUNSUPPORTED,
                                 "a machine of type \"%s\"; vector and const are read: fstconvert makes one of it",
                                 type);
-    for (int i = 0; i < TRL_SEMIRINGS; i++)
-        if (strcmp(arc_type, arc_types[i]) == 0) {
-            h->semiring = (trl_semiring)i;
-            return 0;
-        }
+    int semiring = trl__arc_type_find(arc_type);
+    h->semiring = (trl_semiring)semiring;
+    if (semiring >= 0)
+        return 0;
     return trl__source_fail(source, err, TRL_EUNSUPPORTED,
                             "arcs of type \"%s\"; standard, log, real and lattice4 are read", arc_type);
 }
@@ -128,7 +141,7 @@ static int read_header(trl__source *source, header *h, trl_error *err)
     int code = read_types(source, h, err);
     if (code == 0)
         code = trl__source_take(source, 40, &bytes, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     h->version = trl__le32(bytes);
     h->flags = trl__le32(bytes + 4);
@@ -289,13 +302,13 @@ static int read_const(trl__source *source, const header *h, trl_fst *fst, trl_er
     for (int32_t s = 0; code == 0 && s < h->states; s++) {
         const unsigned char *bytes;
         code = trl__source_take(source, size, &bytes, err);
-        if (code == 0 && (TRL_GROW(count, capacity, (size_t)s + 1) < 0))
+        if (code == 0 && (TRL_GROW(count, capacity, (size_t)s + 1) < 0 || !count))
             code = trl__fail_memory(err);
         if (code == 0)
             code = trl_fst_add_states(fst, 1, err);
         if (code == 0)
             code = set_final(source, fst, s, bytes, err);
-        if (code < 0)
+        if (code != 0)
             break;
         count[s] = trl__le32(bytes + 4 * weights + 4);
         if (count[s] > 0 && trl__le32(bytes + 4 * weights) != arcs)
@@ -560,7 +573,7 @@ int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, t
     int code = make_header(fst, format == TRL_FST_CONST, &h, err);
     if (code == 0)
         code = trl_file_create(path, &file, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     code = write_header(fst, &h, file, err);
     if (code == 0)
