@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "transduce/transducer_data.h"
 
-#include <math.h>
 
 void trl_transducer_destroy(trl_transducer *t)
 {
@@ -59,17 +58,9 @@ const trl_symbols *trl_transducer_output_symbols(const trl_transducer *transduce
     return transducer->osymbols;
 }
 
-float trl_transducer_final(const trl_transducer *t, int32_t state)
+float trl_transducer_final(const trl_transducer *transducer, int32_t state)
 {
-    size_t low = 0, high = t->finals;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (t->final[middle].state < state)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->finals && t->final[low].state == state ? t->final[low].weight : INFINITY;
+    return transducer->final[state];
 }
 
 uint64_t trl_transducer_walked_bytes(const trl_transducer *t)
@@ -138,8 +129,8 @@ static int fill(const trl_transducer *t, trl_fst *fst, trl_error *err)
         code = trl_fst_add_states(fst, t->states, err);
     if (code == 0 && t->start != TRL_NO_STATE)
         code = trl_fst_set_start(fst, t->start, err);
-    for (size_t i = 0; i < t->finals && code == 0; i++)
-        code = trl_fst_set_final(fst, t->final[i].state, (trl_weight){t->final[i].weight, 0}, err);
+    for (int32_t q = 0; q < t->states && code == 0; q++)
+        code = trl_fst_set_final(fst, q, (trl_weight){t->final[q], 0}, err);
     if (code < 0)
         return code;
     uint64_t *first = trl__alloc_zero((size_t)t->states + 1, sizeof *first);

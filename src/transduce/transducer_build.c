@@ -24,8 +24,7 @@ struct trl_transducer_builder {
     uint64_t *bits;
     size_t symbol_capacity, arc_capacity, source_capacity, output_capacity, row_capacity, listed_capacity,
         rank_capacity, bits_capacity;
-    trl__final *final;
-    size_t final_capacity;
+    float *final;
     int32_t label; /* of the arcs in group[]; -1: none yet */
     full_arc *group;
     size_t count, group_capacity;
@@ -37,10 +36,20 @@ int trl_transducer_builder_create(int32_t states, int32_t start, trl_transducer_
     if (states < 0 || start < TRL_NO_STATE || start >= states)
         return trl__fail(err, TRL_EINVAL, "%" PRId32 " states can't begin in state %" PRId32, states, start);
     trl_transducer_builder *b = trl__alloc_zero(1, sizeof *b);
-    if (!b || !(b->t = trl__alloc_zero(1, sizeof *b->t))) {
+    if (b) {
+        b->t = trl__alloc_zero(1, sizeof *b->t);
+        b->final = trl__alloc((size_t)states + 1, sizeof *b->final);
+    }
+    if (!b || !b->t || !b->final) {
+        if (b) {
+            trl__free(b->t);
+            trl__free(b->final);
+        }
         trl__free(b);
         return trl__fail_memory(err);
     }
+    for (int32_t q = 0; q < states; q++)
+        b->final[q] = INFINITY;
     *b->t = (trl_transducer){
         .states = states, .start = start, .smallest = 0, .largest = 0, .epsilons = {.symbol = -1}};
     b->label = -1;
@@ -238,27 +247,11 @@ int trl_transducer_builder_final(trl_transducer_builder *b, int32_t state, float
     int code = check_weight(weight, err);
     if (code < 0 || weight == INFINITY)
         return code;
-    if (TRL_GROW(b->final, b->final_capacity, b->t->finals + 1) < 0)
-        return trl__fail_memory(err);
-    b->final[b->t->finals++] = (trl__final){state, weight};
+    if (b->final[state] != INFINITY)
+        return trl__fail(err, TRL_EINVAL, "state %" PRId32 " has two final weights", state);
+    b->final[state] = weight;
     b->t->smallest = fminf(b->t->smallest, weight);
     b->t->largest = fmaxf(b->t->largest, weight);
-    return 0;
-}
-
-static int compare_finals(const void *a, const void *b)
-{
-    int32_t x = ((const trl__final *)a)->state, y = ((const trl__final *)b)->state;
-    return (x > y) - (x < y);
-}
-
-static int sort_finals(trl_transducer_builder *b, trl_error *err)
-{
-    if (b->t->finals > 0)
-        qsort(b->final, b->t->finals, sizeof *b->final, compare_finals);
-    for (size_t i = 1; i < b->t->finals; i++)
-        if (b->final[i].state == b->final[i - 1].state)
-            return trl__fail(err, TRL_EINVAL, "state %" PRId32 " has two final weights", b->final[i].state);
     return 0;
 }
 
@@ -266,8 +259,6 @@ int trl_transducer_builder_finish(trl_transducer_builder *builder, trl_transduce
 {
     *out = NULL;
     int code = end_group(builder, err);
-    if (code == 0)
-        code = sort_finals(builder, err);
     hand_over(builder);
     if (code == 0)
         code = trl__epsilons_prepare(builder->t, err);

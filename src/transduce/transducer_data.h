@@ -33,11 +33,6 @@ typedef struct trl__arc {
     float weight;
 } trl__arc;
 
-typedef struct trl__final {
-    int32_t state;
-    float weight;
-} trl__final;
-
 /* The graph of arcs without input. Ranks number the states so that its arcs lead to higher ranks, or stay within a cyclic component, which
  * is a range of ranks. */
 typedef struct trl__epsilons {
@@ -58,8 +53,7 @@ struct trl_transducer {
     const int32_t *output;
     const uint32_t *row_first, *row_source, *rank;
     const uint64_t *bits;
-    const trl__final *final; /* by state, rising */
-    size_t finals;
+    const float *final;      /* by state; infinite: not final */
     float smallest, largest; /* of all weights */
     trl__epsilons epsilons;
     trl_symbols *isymbols, *osymbols;

@@ -3,10 +3,10 @@
  *     info        struct info below
  *     symbols     trl__symbol by label, each with the XXH3 of its part of the large arrays
  *     arcs, sources, outputs, rows, listed, bits, ranks     (carry their own checksums: those of the symbols)
- *     finals      trl__final by state
+ *     finals      final weight by state
  *     ilabels, inames, olabels, onames   symbol tables: labels, and names with a NUL each, the table's own in front; empty: none
  *
- * Opening looks at everything but the large arrays: O(symbols + finals). The part of a symbol is compared with its checksum and
+ * Opening looks at everything but the large arrays: O(symbols + states). The part of a symbol is compared with its checksum and
  * with what must hold (states that are there, rows that follow each other) when it is walked for the first time, so a damaged file is
  * refused and can't lead a search astray, and a search that needs few symbols reads little of the file.
  */
@@ -189,7 +189,7 @@ int trl_transducer_write(const trl_transducer *t, const char *path, trl_error *e
     if (code == 0)
         code = trl__container_add(writer, "symbols", t->symbol, t->symbols * sizeof *t->symbol, err);
     if (code == 0)
-        code = trl__container_add(writer, "finals", t->final, t->finals * sizeof *t->final, err);
+        code = trl__container_add(writer, "finals", t->final, (size_t)t->states * sizeof *t->final, err);
     if (code == 0)
         code = write_symbols(writer, "ilabels", "inames", t->isymbols, err);
     if (code == 0)
@@ -258,8 +258,7 @@ static int read_arrays(trl_transducer *t, trl_error *err)
         return corrupt(t, "there can't be so many labels", err);
     t->symbol = elements;
     t->symbols = (uint32_t)symbols;
-    code = trl__container_array(t->container, "finals", sizeof *t->final, &elements, &t->finals, err);
-    t->final = elements;
+    code = read_array(t, "finals", sizeof *t->final, (uint64_t)t->states, &t->final, err);
     if (code == 0)
         code = read_array(t, "arcs", sizeof *t->arc, t->arcs, &t->arc, err);
     if (code == 0)
@@ -295,10 +294,8 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
     }
     if (arcs != t->arcs || rows != t->rows || words != t->words || listed != t->listed)
         return corrupt(t, "arcs that belong to no symbol", err);
-    for (size_t i = 0; i < t->finals; i++)
-        if (t->final[i].state < 0 || t->final[i].state >= t->states ||
-            (i > 0 && t->final[i].state <= t->final[i - 1].state) ||
-            !(t->final[i].weight >= t->smallest && t->final[i].weight <= t->largest))
+    for (int32_t q = 0; q < t->states; q++)
+        if (t->final[q] != INFINITY && !(t->final[q] >= t->smallest && t->final[q] <= t->largest))
             return corrupt(t, "the final states are wrong", err);
     return 0;
 }
