@@ -226,7 +226,7 @@ static int search_position(trl_transduce_work *w, size_t position, trl__best_cel
         follow_step(w, step, weight, (uint32_t)back, cells);
         back += size;
     }
-    if (w->t->epsilons.symbol >= 0) {
+    if (trl__plan_closes(w, position)) {
         if (back + w->t->symbol[0].arcs >= START)
             return trl__fail(err, TRL_ELIMIT, "more than 2^32 - 2 arcs lead to one position of the input");
         close_position(w, (uint32_t)back, cells);

@@ -374,7 +374,7 @@ static int search_position(sums *s, size_t position, trl_error *err)
         code = follow_step(s, i, s->log ? (double)step->weight : exp(ahead), err);
     }
     w->walked[w->plan.steps + position] = (trl__walked){0};
-    if (code == 0 && w->t->epsilons.symbol >= 0)
+    if (code == 0 && trl__plan_closes(w, position))
         code = close_position(s, position, err);
     return code < 0 ? code : end_position(s, position, base, err);
 }

@@ -6,6 +6,10 @@
  *
  *     (i-1, j-1) ──x:y──> (i, j) <──x:ε── (i-1, j),  and  (i, j-1) ──ε:y──> (i, j)
  *
+ * Where both a lattice and the transducer have epsilons, the two could be followed in any order, and paths would be counted several times. So a
+ * state of the lattice is split in two positions: epsilons of the lattice lead from the first to other firsts, then the second has
+ * the closure, and labels are read from there.
+ *
  * At each position a search first follows the steps that lead there, then, within the position, arcs without input (the closure). A
  * node is a state that is alive at a position. Nodes of a position lie together.
  */
@@ -34,6 +38,7 @@ typedef struct trl__plan {
     size_t *out_first;      /* by position, and one more: */
     uint32_t *out;          /* the steps that leave it */
     int32_t closure_output; /* of arcs in the closure */
+    int split; /* only odd positions have a closure */
     const double *start_weights; /* by state, or NULL: 0 in the start state */
     const double *end_weights;   /* by state, or NULL: the transducer's */
     size_t step_capacity, first_capacity, final_capacity, out_capacity, out_first_capacity;
@@ -102,6 +107,11 @@ struct trl_transduce_work {
 /* Returns 1, 0 (some label is not in the transducer: no path), TRL_EINVAL, TRL_ECORRUPT, TRL_ELIMIT, TRL_ENOMEM. */
 int trl__plan_make(trl__plan *plan, const trl_transducer *t, const trl_transduce_input *input, trl_error *err);
 void trl__plan_free(trl__plan *plan);
+
+static inline int trl__plan_closes(const trl_transduce_work *w, size_t position)
+{
+    return w->t->epsilons.symbol >= 0 && (!w->plan.split || position % 2 == 1);
+}
 
 static inline double trl__end_weight(const trl_transduce_work *w, uint32_t state)
 {
