@@ -38,4 +38,7 @@ void trl__fst_swap(trl_fst *a, trl_fst *b);
 /* Removes the states for which keep[] is 0, with all arcs that lead to them; the others keep their order. */
 int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err);
 
+/* Removes the states from which no final state is reached. */
+int trl__fst_drop_dead_ends(trl_fst *fst, trl_error *err);
+
 #endif
