@@ -105,7 +105,7 @@ typedef enum trl_transduce_method {
     TRL_METHOD_PARALLEL, /* as frontier; steps with very many arcs are shared out to the pool's threads */
     TRL_METHOD_PREFIX    /* parts of one long input at the same time, joined by matrices: at most TRL_PREFIX_STATES states, strings */
 } trl_transduce_method;
-#define TRL_PREFIX_STATES 1024
+#define TRL_PREFIX_STATES 256
 
 typedef struct trl_transduce_options {
     trl_transduce_method method;
