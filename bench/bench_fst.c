@@ -14,7 +14,6 @@ static fst_sizes choose_sizes(const bench_options *o)
     if (o->tiny)
         return (fst_sizes){.lines = {300},
                            .grammar_lines = 300,
-                           .dictionary = 2000,
                            .sentences = 10,
                            .figure_sentences = 10,
                            .letters = 2000,

@@ -10,7 +10,6 @@
 typedef struct fst_sizes {
     size_t lines[4]; /* of the texts that transducers are made of; 0: no more */
     size_t grammar_lines; /* of the text behind the large grammar */
-    size_t dictionary;    /* words of the CMU dictionary at most; 0: all */
     size_t sentences;     /* with a path, that are decoded */
     size_t figure_sentences;
     size_t letters; /* of the long input for the method prefix */

@@ -5,86 +5,9 @@
 #include "ibm_model1.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <trellis/pool.h>
 
 enum { ITERATIONS = 5 };
-
-/* ---- Counting pairs ---- */
-
-/* (row, column) pairs as they come; sorted and counted they are a matrix. */
-typedef struct pairs {
-    uint64_t *key;
-    size_t count, capacity;
-} pairs;
-
-static void add_pair(pairs *p, int32_t row, int32_t column)
-{
-    if (TRL_GROW(p->key, p->capacity, p->count + 1) < 0)
-        fst_must(NULL);
-    p->key[p->count++] = (uint64_t)row << 32 | (uint32_t)column;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void alloc_rows(fst_rows *out, int32_t rows, size_t entries)
-{
-    out->rows = rows;
-    out->first = fst_must(trl__alloc_zero((size_t)rows + 2, sizeof *out->first));
-    out->column = fst_must(trl__alloc(entries + 1, sizeof *out->column));
-    out->cost = fst_must(trl__alloc(entries + 1, sizeof *out->cost));
-}
-
-/* -log of each pair's share of its row. Frees the pairs. */
-static void count_pairs(pairs *p, int32_t rows, fst_rows *out)
-{
-    size_t used = 0;
-    qsort(p->key, p->count, sizeof *p->key, compare_keys);
-    alloc_rows(out, rows, p->count);
-    for (size_t from = 0, to; from < p->count; from = to) {
-        uint64_t row = p->key[from] >> 32;
-        for (to = from; to < p->count && p->key[to] >> 32 == row;)
-            to++;
-        for (size_t i = from, next; i < to; i = next) {
-            for (next = i; next < to && p->key[next] == p->key[i];)
-                next++;
-            out->column[used] = (int32_t)(uint32_t)p->key[i];
-            out->cost[used++] = (float)-log((double)(next - i) / (double)(to - from));
-        }
-        out->first[row + 1] = used;
-    }
-    for (int32_t r = 0; r < rows; r++)
-        if (out->first[r + 1] < out->first[r])
-            out->first[r + 1] = out->first[r];
-    trl__free(p->key);
-}
-
-void fst_rows_transpose(const fst_rows *rows, int32_t columns, fst_rows *out)
-{
-    size_t entries = rows->first[rows->rows];
-    alloc_rows(out, columns, entries);
-    for (size_t k = 0; k < entries; k++)
-        out->first[rows->column[k] + 2]++;
-    for (int32_t c = 0; c < columns; c++)
-        out->first[c + 1] += out->first[c];
-    for (int32_t r = 0; r < rows->rows; r++)
-        for (size_t k = rows->first[r]; k < rows->first[r + 1]; k++) {
-            size_t at = out->first[rows->column[k] + 1]++;
-            out->column[at] = r;
-            out->cost[at] = rows->cost[k];
-        }
-}
-
-void fst_rows_free(fst_rows *rows)
-{
-    trl__free(rows->first);
-    trl__free(rows->column);
-    trl__free(rows->cost);
-}
 
 /* ---- The table of translations ---- */
 
@@ -107,18 +30,18 @@ static int align_direction(void *user, size_t direction, int worker, trl_error *
 }
 
 /* A pair that both directions have is counted once. */
-static void unite(const alignment *a, pairs *p)
+static void unite(const alignment *a, fst_pairs *p)
 {
     const fst_text *french = &a->corpus->french, *english = &a->corpus->english;
     for (size_t line = 0; line < a->lines; line++) {
         size_t f0 = french->first[line], e0 = english->first[line];
         for (size_t f = f0; f < french->first[line + 1]; f++)
             if (a->french_to_english[f] >= 0)
-                add_pair(p, english->token[e0 + (size_t)a->french_to_english[f]], french->token[f]);
+                fst_pairs_add(p, english->token[e0 + (size_t)a->french_to_english[f]], french->token[f]);
         for (size_t e = e0; e < english->first[line + 1]; e++) {
             int16_t to = a->english_to_french[e];
             if (to >= 0 && a->french_to_english[f0 + (size_t)to] != (int16_t)(e - e0))
-                add_pair(p, english->token[e], french->token[f0 + (size_t)to]);
+                fst_pairs_add(p, english->token[e], french->token[f0 + (size_t)to]);
         }
     }
 }
@@ -126,7 +49,7 @@ static void unite(const alignment *a, pairs *p)
 static void make_table(translation *t, const fst_corpus *corpus, size_t lines, int threads)
 {
     alignment a = {.corpus = corpus, .lines = lines};
-    pairs p = {0};
+    fst_pairs p = {0};
     trl_pool *pool;
     trl_error err;
     a.french_to_english = fst_must(trl__alloc(corpus->french.first[lines] + 1, sizeof(int16_t)));
@@ -135,7 +58,7 @@ static void make_table(translation *t, const fst_corpus *corpus, size_t lines, i
     bench_check(trl_pool_for(pool, 2, align_direction, &a, &err), &err);
     trl_pool_destroy(pool);
     unite(&a, &p);
-    count_pairs(&p, t->english, &t->table);
+    fst_pairs_count(&p, t->english, &t->table);
     trl__free(a.french_to_english);
     trl__free(a.english_to_french);
 }
@@ -145,20 +68,20 @@ static void make_table(translation *t, const fst_corpus *corpus, size_t lines, i
 /* The end of a sentence is counted as one more word behind the others, and becomes the final weights. */
 static void make_bigrams(translation *t, const fst_text *english, size_t lines)
 {
-    pairs p = {0};
+    fst_pairs p = {0};
     fst_rows all;
     size_t used = 0;
     for (size_t line = 0; line < lines; line++) {
         int32_t last = t->start;
         for (size_t i = english->first[line]; i < english->first[line + 1]; i++) {
-            add_pair(&p, last, english->token[i]);
+            fst_pairs_add(&p, last, english->token[i]);
             last = english->token[i];
         }
-        add_pair(&p, last, t->english);
+        fst_pairs_add(&p, last, t->english);
     }
-    count_pairs(&p, t->states, &all);
+    fst_pairs_count(&p, t->states, &all);
     t->final = fst_must(trl__alloc((size_t)t->states, sizeof *t->final));
-    alloc_rows(&t->bigrams, t->states, all.first[t->states]);
+    fst_rows_alloc(&t->bigrams, t->states, all.first[t->states]);
     for (int32_t s = 0; s < t->states; s++) {
         t->final[s] = INFINITY;
         for (size_t k = all.first[s]; k < all.first[s + 1]; k++)
@@ -166,6 +89,7 @@ static void make_bigrams(translation *t, const fst_text *english, size_t lines)
                 t->final[s] = all.cost[k];
             else {
                 t->bigrams.column[used] = all.column[k];
+                t->bigrams.count[used] = all.count[k];
                 t->bigrams.cost[used++] = all.cost[k];
             }
         t->bigrams.first[s + 1] = used;

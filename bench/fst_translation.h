@@ -8,15 +8,8 @@
 #define TRELLIS_BENCH_FST_TRANSLATION_H
 
 #include "fst_peer.h"
+#include "fst_rows.h"
 #include "fst_text.h"
-
-/* Entries of a sparse matrix by row: row r is [first[r], first[r + 1]), columns in rising order. */
-typedef struct fst_rows {
-    int32_t rows;
-    size_t *first;
-    int32_t *column;
-    float *cost; /* negative natural logarithm */
-} fst_rows;
 
 typedef struct translation {
     int32_t english, french; /* words */
@@ -33,10 +26,6 @@ void translation_free(translation *t);
 
 /* The labels that arcs carry: 0 is epsilon. */
 #define TRANSLATION_LABEL(word) ((word) + 1)
-
-/* Columns and rows change places. */
-void fst_rows_transpose(const fst_rows *rows, int32_t columns, fst_rows *out);
-void fst_rows_free(fst_rows *rows);
 
 /* The arcs of a state, in the order of the words that follow, then of their translations; grows *arcs as needed. Returns how many. */
 size_t translation_arcs(const translation *t, int32_t state, peer_arc **arcs, size_t *capacity);

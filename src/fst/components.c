@@ -143,6 +143,22 @@ int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *er
     return 0;
 }
 
+int trl__components_members(const trl__components *c, int32_t states, int32_t **member, int32_t **begin)
+{
+    *member = trl__alloc((size_t)states, sizeof **member);
+    *begin = trl__alloc_zero((size_t)c->count + 2, sizeof **begin);
+    if (!*member || !*begin)
+        return -1;
+    int32_t *next = *begin + 1; /* where a component's next member goes; in the end, where it ends */
+    for (int32_t s = 0; s < states; s++)
+        next[c->component[s] + 1]++;
+    for (int32_t i = 1; i < c->count; i++)
+        next[i] += next[i - 1];
+    for (int32_t s = 0; s < states; s++)
+        (*member)[next[c->component[s]]++] = s;
+    return 0;
+}
+
 void trl__components_free(trl__components *components)
 {
     trl__free(components->component);

@@ -277,6 +277,15 @@ int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err)
     return 0;
 }
 
+int trl__fst_leads_to(const trl_fst *fst, int32_t state)
+{
+    for (int32_t s = 0; s < fst->states; s++)
+        for (uint32_t i = 0; i < fst->range[s].count; i++)
+            if (trl_fst_arc(fst, s, i).next == state)
+                return 1;
+    return 0;
+}
+
 /* ---- Reading ---- */
 
 trl_semiring trl_fst_semiring(const trl_fst *fst)

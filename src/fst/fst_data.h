@@ -41,4 +41,7 @@ int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err);
 /* Removes the states from which no final state is reached. */
 int trl__fst_drop_dead_ends(trl_fst *fst, trl_error *err);
 
+/* Is there an arc to the state? */
+int trl__fst_leads_to(const trl_fst *fst, int32_t state);
+
 #endif

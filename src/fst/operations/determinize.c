@@ -14,11 +14,10 @@
  * that are on no path within the threshold never come into being.
  */
 #include "fst/components.h"
+#include "fst/distance.h"
 #include "fst/label_strings.h"
 #include "fst/subset_construction.h"
 #include "fst/subset_table.h"
-
-#include <trellis/fst_paths.h>
 
 TRL__EACH(int, determinize,
           (const trl_fst *fst, const trl_determinize_options *options, trl_fst **out, trl_error *err));
@@ -44,7 +43,9 @@ typedef struct builder {
     trl_error *err;
     trl__heads *heads; /* or NULL */
     int acceptor;
-    trl__strings strings;
+    trl__tuples strings;
+    int32_t *letters; /* of the string at hand */
+    size_t letter_capacity;
     trl__subsets subsets; /* by state of the result */
 
     step *steps, *others; /* others: what sorting or choosing needs beside */
@@ -52,7 +53,7 @@ typedef struct builder {
 
     uint8_t *coaccessible; /* found when it matters first */
 
-    trl_weight *to_end; /* pruning: by state of the machine */
+    distance *to_end; /* pruning: by state of the machine */
     weight limit;
     weight *from_start; /* pruning: by state of the result */
     uint8_t *done;
@@ -140,17 +141,29 @@ static int add_element(builder *b, size_t begin, trl__element e)
 /* The label that a step's string begins with; 0: it is empty. */
 static inline int32_t first_label(const builder *b, const step *x)
 {
-    return x->string == TRL__NO_STRING ? x->olabel : trl__strings_first(&b->strings, x->string);
+    return x->string == TRL__EMPTY ? x->olabel : trl__string_first(&b->strings, x->string);
+}
+
+/* The string with a label behind it. The length is the delay between the two sides: mostly 0 or 1. */
+static int32_t append(builder *b, int32_t string, int32_t label)
+{
+    size_t n = 0;
+    if (label == 0)
+        return string;
+    for (; string != TRL__EMPTY; string = trl__string_rest(&b->strings, string)) {
+        if (TRL_GROW(b->letters, b->letter_capacity, n + 1) < 0)
+            return TRL__FAILED;
+        b->letters[n++] = trl__string_first(&b->strings, string);
+    }
+    return trl__string_join(&b->strings, b->letters, n, trl__string_put(&b->strings, label, TRL__EMPTY));
 }
 
 /* What is left of its string when the arc writes `written`. */
 static inline int32_t residual_string(builder *b, const step *x, int32_t written)
 {
     if (!written)
-        return trl__strings_append(&b->strings, x->string, x->olabel);
-    return x->string == TRL__NO_STRING
-               ? TRL__NO_STRING
-               : trl__strings_append(&b->strings, trl__strings_rest(&b->strings, x->string), x->olabel);
+        return append(b, x->string, x->olabel);
+    return x->string == TRL__EMPTY ? TRL__EMPTY : append(b, trl__string_rest(&b->strings, x->string), x->olabel);
 }
 
 /* What the steps have in common is what the arc says; the rest is the new subset, behind all others. */
@@ -167,7 +180,7 @@ static int make_subset(builder *b, const step *x, size_t count, arc *a)
         a->weight = ONE;
     for (size_t i = 0; i < count; i++) {
         int32_t string = residual_string(b, &x[i], a->olabel);
-        if (string < 0)
+        if (string == TRL__FAILED)
             return trl__fail_memory(b->err);
         int code = add_element(b, begin, (trl__element){x[i].next, string, divide(x[i].weight, a->weight)});
         if (code < 0)
@@ -188,7 +201,7 @@ static weight distance_of(const builder *b, size_t begin)
 {
     weight sum = ZERO;
     for (const trl__element *e = b->subsets.elements + begin; e < b->subsets.elements + b->subsets.used; e++)
-        sum = plus(sum, e->state == END ? e->weight : times(e->weight, from_public(b->to_end[e->state])));
+        sum = plus(sum, e->state == END ? e->weight : times(e->weight, to_weight(b->to_end[e->state])));
     return sum;
 }
 
@@ -454,15 +467,15 @@ static int emit_ends(builder *b, int32_t state)
     int32_t label = b->options.subsequential_label;
     for (size_t i = 0; code == 0 && i < b->step_count; i++) {
         step x = b->steps[i];
-        if (x.label == TRL__NO_STRING) {
+        if (x.label == TRL__EMPTY) {
             if (!b->to_end || !is_beyond(b, times(b->from_start[state], x.weight)))
                 set_final(b->out, state, x.weight);
             continue;
         }
         size_t begin = b->subsets.used;
-        if (trl__subsets_push(&b->subsets, (trl__element){END, trl__strings_rest(&b->strings, x.label), ONE}) < 0)
+        if (trl__subsets_push(&b->subsets, (trl__element){END, trl__string_rest(&b->strings, x.label), ONE}) < 0)
             return trl__fail_memory(b->err);
-        code = emit_arc(b, state, (arc){label, trl__strings_first(&b->strings, x.label), x.weight, TRL_NO_STATE}, begin,
+        code = emit_arc(b, state, (arc){label, trl__string_first(&b->strings, x.label), x.weight, TRL_NO_STATE}, begin,
                         TRL_NO_STATE);
         if (b->options.increment_subsequential) {
             if (label == INT32_MAX)
@@ -500,12 +513,12 @@ static int work(builder *b)
 {
     if (b->fst->start == TRL_NO_STATE)
         return 0;
-    if (trl__subsets_push(&b->subsets, (trl__element){b->fst->start, TRL__NO_STRING, ONE}) < 0)
+    if (trl__subsets_push(&b->subsets, (trl__element){b->fst->start, TRL__EMPTY, ONE}) < 0)
         return trl__fail_memory(b->err);
     int32_t start = find_state(b, 0, b->heads ? b->fst->start : TRL_NO_STATE);
     int code = start < 0 ? start : trl_fst_set_start(b->out, start, b->err);
     if (b->to_end) {
-        weight best = from_public(b->to_end[b->fst->start]);
+        weight best = to_weight(b->to_end[b->fst->start]);
         b->limit = times(best, from_public(b->options.prune));
         code = code < 0 || is_zero(best) ? code : reach(b, start, ONE, best);
         return code < 0 ? code : work_by_distance(b);
@@ -555,7 +568,8 @@ static int copy_heads(builder *b)
 
 static void free_builder(builder *b)
 {
-    trl__strings_free(&b->strings);
+    trl__tuples_free(&b->strings);
+    trl__free(b->letters);
     trl__subsets_free(&b->subsets);
     trl__free(b->steps);
     trl__free(b->others);
@@ -573,13 +587,12 @@ int FN(subset_construction)(const trl_fst *fst, const trl_determinize_options *o
     int code = check_options(options, err);
     if (code < 0)
         return code;
-    builder b = {.fst = fst, .options = *options, .heads = heads, .err = err};
-    b.strings = trl__strings_make();
+    builder b = {.fst = fst, .options = *options, .heads = heads, .err = err, .strings = {.width = 2}};
     b.subsets.scale = 1 / options->delta;
     b.acceptor = is_acceptor(fst);
     code = trl__fst_like(fst, &b.out, err);
     if (code == 0 && options->has_prune && fst->start != TRL_NO_STATE)
-        code = trl_fst_shortestdistance(fst, 1, TRL_QUEUE_AUTO, 1e-6f, &b.to_end, err);
+        code = FN(distances)(fst, 1, TRL__DISTANCE_DELTA, &b.to_end, NULL, err);
     if (code == 0)
         code = work(&b);
     if (code == 0 && heads)

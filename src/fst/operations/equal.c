@@ -8,11 +8,10 @@
  * one relative to the distances from its two states to the ends. Almost linear in states, times the sorting of arcs.
  */
 #include "fst/components.h"
-#include "fst/weighted.h"
+#include "fst/distance.h"
 
 #include <stdlib.h>
 #include <trellis/fst_optimize.h>
-#include <trellis/fst_paths.h>
 
 TRL__EACH(int, fst_equal, (const trl_fst *a, const trl_fst *b, float delta, int *yes, trl_error *err));
 TRL__EACH(int, fst_isomorphic, (const trl_fst *a, const trl_fst *b, float delta, int *yes, trl_error *err));
@@ -175,7 +174,7 @@ int FN(fst_isomorphic)(const trl_fst *a, const trl_fst *b, float delta, int *yes
 typedef struct side {
     const trl_fst *fst;
     trl__components parts; /* coaccessible[]: arcs elsewhere mean nothing */
-    trl_weight *to_end;    /* NULL: all are one */
+    distance *to_end;      /* NULL: all are one */
 } side;
 
 /* The weight as if distances had been pushed to the start; `next` is TRL_NO_STATE for a final weight. */
@@ -183,8 +182,8 @@ static weight pushed(const side *x, int32_t s, weight w, int32_t next)
 {
     if (!x->to_end)
         return w;
-    weight onwards = next == TRL_NO_STATE ? w : times(w, from_public(x->to_end[next]));
-    return divide(onwards, from_public(x->to_end[s]));
+    distance onwards = next == TRL_NO_STATE ? to_distance(w) : beyond(x->to_end[next], w);
+    return is_far(onwards) ? ZERO : to_weight(without(onwards, x->to_end[s]));
 }
 
 /* The representative of a set of states; a's come first, then b's. Paths are halved on the way. */
@@ -257,11 +256,11 @@ static int compare_sides(side *x, side *y, int unweighted, float delta, int *yes
     if (empty || !y->parts.coaccessible[y->fst->start])
         return 0;
     if (!unweighted)
-        code = trl_fst_shortestdistance(x->fst, 1, TRL_QUEUE_AUTO, 1e-6f, &x->to_end, err);
+        code = FN(distances)(x->fst, 1, TRL__DISTANCE_DELTA, &x->to_end, NULL, err);
     if (code == 0 && !unweighted)
-        code = trl_fst_shortestdistance(y->fst, 1, TRL_QUEUE_AUTO, 1e-6f, &y->to_end, err);
+        code = FN(distances)(y->fst, 1, TRL__DISTANCE_DELTA, &y->to_end, NULL, err);
     if (code < 0 ||
-        (!unweighted && !nearly(from_public(x->to_end[x->fst->start]), from_public(y->to_end[y->fst->start]), delta)))
+        (!unweighted && !nearly(to_weight(x->to_end[x->fst->start]), to_weight(y->to_end[y->fst->start]), delta)))
         return code;
     int64_t states = (int64_t)x->fst->states + y->fst->states;
     if (states > INT32_MAX)
