@@ -45,27 +45,16 @@ uint64_t peer_fst_arcs(const peer_fst *fst)
     abort();
 }
 
-peer_fst *peer_fst_read(const char *path)
-{
-    (void)path;
-    abort();
-}
-
-int peer_fst_write(const peer_fst *fst, const char *path)
-{
-    (void)fst, (void)path;
-    abort();
-}
-
 double peer_decode(const peer_fst *transducer, const int32_t *labels, size_t count, peer_task task)
 {
     (void)transducer, (void)labels, (void)count, (void)task;
     abort();
 }
 
-peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, double *seconds)
+peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
+                       double *seconds)
 {
-    (void)operation, (void)a, (void)b, (void)seconds;
+    (void)operation, (void)a, (void)b, (void)begins, (void)seconds;
     abort();
 }
 

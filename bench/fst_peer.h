@@ -27,8 +27,6 @@ void peer_fst_fill(peer_fst *fst, int32_t state, const peer_arc *arcs, size_t co
 void peer_fst_sort_input(peer_fst *fst); /* and computes its properties, so that no sentence pays for that */
 int32_t peer_fst_states(const peer_fst *fst);
 uint64_t peer_fst_arcs(const peer_fst *fst);
-peer_fst *peer_fst_read(const char *path); /* NULL: it can't be read */
-int peer_fst_write(const peer_fst *fst, const char *path);
 
 /* What is done to a sentence: lazy composition of it with a transducer, and one of these. */
 typedef enum peer_task {
@@ -52,8 +50,9 @@ typedef enum peer_operation {
 #define PEER_OPERATIONS 5
 
 /* The result of an operation with OpenFst's default options, as a machine of its own, and the wall seconds it took: copying what is changed in
- * place is not counted. `b` is for compose alone. */
-peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, double *seconds);
+ * place is not counted. `b` is for compose alone. `begins`, if not NULL, is called between the two. */
+peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
+                       double *seconds);
 
 /* Whether both give the same weights to so many random paths of either. */
 int peer_equivalent(const peer_fst *a, const peer_fst *b, int paths);

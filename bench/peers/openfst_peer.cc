@@ -70,21 +70,6 @@ uint64_t peer_fst_arcs(const peer_fst *made)
     return arcs;
 }
 
-peer_fst *peer_fst_read(const char *path)
-{
-    StdVectorFst *read = StdVectorFst::Read(path);
-    if (!read)
-        return nullptr;
-    auto *made = new peer_fst{*read};
-    delete read;
-    return made;
-}
-
-int peer_fst_write(const peer_fst *made, const char *path)
-{
-    return made->machine.Write(path) ? 0 : -1;
-}
-
 // ---- Sentences ----
 
 static StdVectorFst sentence_of(const int32_t *labels, size_t count)
@@ -190,12 +175,15 @@ static double now()
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, double *seconds)
+peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
+                       double *seconds)
 {
     auto *made = new peer_fst;
     StdVectorFst *out = &made->machine;
     if (operation == PEER_MINIMIZE || operation == PEER_RMEPSILON)
         *out = StdVectorFst(static_cast<const Fst<StdArc> &>(a->machine)); // a deep copy, unlike that of the same type
+    if (begins)
+        begins();
     double start = now();
     switch (operation) {
     case PEER_COMPOSE:
