@@ -17,20 +17,23 @@ static fst_sizes choose_sizes(const bench_options *o)
                            .sentences = 10,
                            .figure_sentences = 10,
                            .letters = 2000,
-                           .runs = 1};
+                           .runs = 1,
+                           .operation_runs = 1};
     if (o->quick)
         return (fst_sizes){.lines = {10000},
                            .grammar_lines = 10000,
                            .sentences = 100,
                            .figure_sentences = 200,
                            .letters = 100000,
-                           .runs = 3};
+                           .runs = 3,
+                           .operation_runs = 1};
     return (fst_sizes){.lines = {1000, 10000, 100000, 150000},
                        .grammar_lines = 150000,
                        .sentences = 100,
                        .figure_sentences = 1000,
                        .letters = 1000000,
-                       .runs = 5};
+                       .runs = 5,
+                       .operation_runs = 3};
 }
 
 static void describe(fst_bench *b)

@@ -14,6 +14,7 @@ typedef struct fst_sizes {
     size_t figure_sentences;
     size_t letters; /* of the long input for the method prefix */
     int runs;       /* alternating ones, the best counts */
+    int operation_runs;
 } fst_sizes;
 
 typedef struct fst_bench {

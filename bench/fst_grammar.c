@@ -149,10 +149,12 @@ static void count_bigrams(const trl_lexicon *lexicon, const fst_text *text, size
     trl__free(known);
 }
 
-/* P(w) by how often it is a bigram's second word. */
+/* P(w) by how often it is a bigram's second word, and once more, so that every word of the lexicon may be said. */
 static double *unigrams_of(const fst_rows *bigrams)
 {
-    double *unigram = fst_must(trl__alloc_zero((size_t)bigrams->rows, sizeof *unigram)), all = 0;
+    double *unigram = fst_must(trl__alloc((size_t)bigrams->rows, sizeof *unigram)), all = bigrams->rows;
+    for (int32_t w = 0; w < bigrams->rows; w++)
+        unigram[w] = 1;
     for (size_t k = 0; k < bigrams->first[bigrams->rows]; k++) {
         unigram[bigrams->column[k]] += bigrams->count[k];
         all += bigrams->count[k];
@@ -178,7 +180,7 @@ static void set_final(trl_fst *fst, int32_t state, double cost)
     bench_check(trl_fst_set_final(fst, state, (trl_weight){(float)cost, 0}, &err), &err);
 }
 
-/* State w is the history of word w, `words` that of the start, words + 1 that of nothing. */
+/* State w is the history of word w, `words` that of the start, words + 1 that of nothing, where words that the text lacks lead as well. */
 static trl_fst *make_bigram(const fst_grammar *g, const fst_text *text, size_t lines)
 {
     fst_rows bigrams;
@@ -202,8 +204,8 @@ static trl_fst *make_bigram(const fst_grammar *g, const fst_text *text, size_t l
             add_arc(fst, h, backoff, backoff, -log(backoff_of(&bigrams, h, unigram, all)), nothing);
     }
     for (int32_t w = 0; w < words; w++)
-        if (unigram[w] > 0)
-            add_arc(fst, nothing, GRAMMAR_LABEL(w), GRAMMAR_LABEL(w), -log(unigram[w]), w);
+        add_arc(fst, nothing, GRAMMAR_LABEL(w), GRAMMAR_LABEL(w), -log(unigram[w]),
+                bigrams.first[w + 1] > bigrams.first[w] ? w : nothing);
     set_final(fst, nothing, -log(unigram[words]));
     bench_check(trl_fst_connect(fst, &err), &err);
     trl__free(unigram);

@@ -25,7 +25,7 @@ int32_t fst_grammar_phones_end(const fst_grammar *g); /* the label of #0 on the 
 int fst_grammar_an4(fst_grammar *g);
 
 /* The CMU dictionary, and a bigram model with back-off of the first lines of the text without the words that are
- * not in it. Where the text is synthetic, or the dictionary is not installed, words are spelled by chance; *made_up says so. */
+ * not in it; words that are in it alone count as if they had been seen once. Where the text is synthetic, or the dictionary is not installed, words are spelled by chance; *made_up says so. */
 void fst_grammar_text(fst_grammar *g, const fst_corpus *corpus, size_t lines, int *made_up);
 void fst_grammar_free(fst_grammar *g);
 

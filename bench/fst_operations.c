@@ -180,7 +180,7 @@ static trl_fst *measure(const fst_bench *b, peer_operation operation, const trl_
     trl_fst *result = NULL;
     double seconds[2] = {INFINITY, INFINITY}, now;
     double mb[2] = {peak_mb(operation, ours, NULL), theirs[0] ? peak_mb(operation, ours, theirs) : NAN};
-    for (int run = 0; run < b->sizes.runs; run++) {
+    for (int run = 0; run < b->sizes.operation_runs; run++) {
         trl_fst_destroy(result);
         result = operate(operation, first, second, NULL, &now);
         seconds[0] = fmin(seconds[0], now);
