@@ -248,6 +248,19 @@ static int32_t resolve(const builder *b, int32_t at, float *cost)
     return b->nodes[at].state;
 }
 
+/* A history that is not listed itself, though longer n-grams begin with it, is reached at the cost that backing off gives its last word. */
+static float cost_by_backing_off(const builder *b, const node *n)
+{
+    int32_t at = n->parent, found = -1;
+    float cost = 0;
+    while (at != ROOT && (found < 0 || !b->nodes[found].has_cost)) {
+        cost += b->nodes[at].backoff;
+        at = b->nodes[at].suffix;
+        found = find_node(b, at, n->word);
+    }
+    return found >= 0 && b->nodes[found].has_cost ? cost + b->nodes[found].cost : INFINITY;
+}
+
 static int make_states(builder *b, trl_fst *fst)
 {
     int code = 0;
@@ -300,8 +313,9 @@ static int add_arcs(const builder *b, trl_fst *fst, int32_t at, const child *chi
     int pending = at != ROOT, code = 0;
     for (uint32_t i = 0; code == 0 && i < count; i++) {
         int32_t word = children[i].word;
-        float cost = b->nodes[children[i].node].cost;
-        if (!b->nodes[children[i].node].has_cost || isinf(cost) || word == BEGIN_WORD)
+        const node *child_node = &b->nodes[children[i].node];
+        float cost = child_node->has_cost ? child_node->cost : cost_by_backing_off(b, child_node);
+        if (isinf(cost) || word == BEGIN_WORD)
             continue;
         if (word == END_WORD) {
             code = trl_fst_set_final(fst, n->state, (trl_weight){cost, 0}, b->err);

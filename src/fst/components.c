@@ -13,7 +13,6 @@ typedef struct frame {
 typedef struct search {
     const trl_fst *fst;
     trl__components *out;
-    size_t arc_size;
     int32_t *order, *low; /* by state: when it was found, from 1; the earliest it is known to reach */
     int32_t *open;        /* states whose component is not complete */
     frame *path;
@@ -22,10 +21,7 @@ typedef struct search {
 
 static int32_t next_of(const search *s, int32_t state, uint32_t arc)
 {
-    int32_t next;
-    const char *end = (const char *)s->fst->arcs + (s->fst->range[state].first + arc + 1) * s->arc_size;
-    memcpy(&next, end - sizeof next, sizeof next);
-    return next;
+    return *trl__arc_next(s->fst, s->fst->range[state].first + arc);
 }
 
 static int is_final(const trl_fst *fst, int32_t state)
@@ -122,7 +118,7 @@ static int make(search *s, size_t states)
 int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *err)
 {
     *out = (trl__components){0};
-    search s = {.fst = fst, .out = out, .arc_size = fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : 16};
+    search s = {.fst = fst, .out = out};
     int code = make(&s, (size_t)fst->states);
     if (code == 0) {
         if (fst->start != TRL_NO_STATE)

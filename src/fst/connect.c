@@ -13,26 +13,8 @@
 
 #define MOST_SWEEPS 12
 
-typedef struct view {
-    const trl_fst *fst;
-    size_t arc_size;
-} view;
-
-static view view_of(const trl_fst *fst)
-{
-    return (view){fst, fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : 16};
-}
-
-static int32_t next_of(const view *v, uint64_t arc)
-{
-    int32_t next;
-    memcpy(&next, (const char *)v->fst->arcs + (arc + 1) * v->arc_size - sizeof next, sizeof next);
-    return next;
-}
-
 static int mark_accessible(const trl_fst *fst, uint8_t *marks)
 {
-    view v = view_of(fst);
     int32_t *queue = trl__alloc((size_t)fst->states + 1, sizeof *queue), first = 0, last = 0;
     if (!queue)
         return -1;
@@ -41,18 +23,18 @@ static int mark_accessible(const trl_fst *fst, uint8_t *marks)
     for (; first < last; first++) {
         trl__range range = fst->range[queue[first]];
         for (uint64_t i = range.first; i < range.first + range.count; i++)
-            if (!marks[next_of(&v, i)])
-                marks[queue[last++] = next_of(&v, i)] = 1;
+            if (!marks[*trl__arc_next(fst, i)])
+                marks[queue[last++] = *trl__arc_next(fst, i)] = 1;
     }
     trl__free(queue);
     return 0;
 }
 
-static int leads_to_marked(const view *v, int32_t state, const uint8_t *marks)
+static int leads_to_marked(const trl_fst *fst, int32_t state, const uint8_t *marks)
 {
-    trl__range range = v->fst->range[state];
+    trl__range range = fst->range[state];
     for (uint64_t i = range.first; i < range.first + range.count; i++)
-        if (marks[next_of(v, i)])
+        if (marks[*trl__arc_next(fst, i)])
             return 1;
     return 0;
 }
@@ -60,12 +42,11 @@ static int leads_to_marked(const view *v, int32_t state, const uint8_t *marks)
 /* Marks the states that reach an end. Returns 1, 0 when the sweeps did not suffice, or -1: out of memory. */
 static int sweep(const trl_fst *fst, uint8_t *marks)
 {
-    view v = view_of(fst);
     int32_t *open = trl__alloc((size_t)fst->states + 1, sizeof *open), count = 0;
     if (!open)
         return -1;
     for (int32_t s = fst->states - 1; s >= 0; s--) {
-        marks[s] = !trl_weight_is_zero(fst->semiring, trl_fst_final(fst, s)) || leads_to_marked(&v, s, marks);
+        marks[s] = !trl_weight_is_zero(fst->semiring, trl_fst_final(fst, s)) || leads_to_marked(fst, s, marks);
         open[count] = s;
         count += !marks[s];
     }
@@ -73,7 +54,7 @@ static int sweep(const trl_fst *fst, uint8_t *marks)
     for (int sweeps = 1; moved && sweeps < MOST_SWEEPS; sweeps++) {
         int32_t left = 0;
         for (int32_t i = 0; i < count; i++) {
-            marks[open[i]] = (uint8_t)leads_to_marked(&v, open[i], marks);
+            marks[open[i]] = (uint8_t)leads_to_marked(fst, open[i], marks);
             open[left] = open[i];
             left += !marks[open[i]];
         }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define MOST_FIELDS 5
-#define DENSE ((size_t)1 << 20) /* numbers of states below are looked up directly */
+#define DENSE ((size_t)1 << 20)        /* numbers of states below are looked up directly */
 #define LARGEST_GAP ((int64_t)1 << 20) /* kept numbers of states may run ahead of the lines by so much */
 
 static const trl_fst_text_options no_options;

@@ -302,15 +302,6 @@ static int expand(composition *c)
     return c->special ? meet_labels_specially(c, a, b) : meet_labels(c, a, b);
 }
 
-static int is_acceptor(const trl_fst *fst)
-{
-    for (int32_t s = 0; s < fst->states; s++)
-        for (uint32_t i = 0; i < arc_count(fst, s); i++)
-            if (arcs_of(fst, s)[i].ilabel != arcs_of(fst, s)[i].olabel)
-                return 0;
-    return 1;
-}
-
 int FN(fst_compose)(const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst *out,
                     trl_error *err)
 {
@@ -318,7 +309,7 @@ int FN(fst_compose)(const trl_fst *a, const trl_fst *b, const trl_compose_option
         return 0;
     composition c = {.o = options, .err = err};
     c.special = options->phi >= 0 || options->rho >= 0 || options->sigma >= 0;
-    c.rewrite_both = c.special && is_acceptor(b);
+    c.rewrite_both = c.special && trl__fst_is_acceptor(b);
     int code = product_open(&c.p, out, options->most_states, err);
     if (side_open(&c.a, a) < 0)
         code = trl__fail_memory(err);
@@ -340,12 +331,8 @@ trl_compose_options trl_compose_defaults(void)
     return (trl_compose_options){.connect = 1, .phi = TRL_NO_LABEL, .rho = TRL_NO_LABEL, .sigma = TRL_NO_LABEL};
 }
 
-static int check(const trl_fst *a, const trl_fst *b, const trl_compose_options *o, trl_error *err)
+static int check(const trl_compose_options *o, trl_error *err)
 {
-    if (a->semiring != b->semiring)
-        return trl__fail(err, TRL_EINVAL,
-                         "the first machine is of the %s semiring, the second of the %s semiring; map one of them",
-                         trl_semiring_name(a->semiring), trl_semiring_name(b->semiring));
     if (o->rho == 0 || o->sigma == 0)
         return trl__fail(err, TRL_EINVAL, "epsilon can't stand for other labels");
     return 0;
@@ -362,7 +349,9 @@ int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_option
     trl_compose_options defaults = trl_compose_defaults();
     options = options ? options : &defaults;
     *out = NULL;
-    int code = check(a, b, options, err);
+    int code = trl__fst_check_semirings(a, b, err);
+    if (code == 0)
+        code = check(options, err);
     if (code == 0)
         code = trl_fst_create(a->semiring, out, err);
     if (code < 0)
