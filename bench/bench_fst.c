@@ -43,7 +43,8 @@ static void describe(fst_bench *b)
     printf("  text: %s, %zu lines; peer: %s\n",
            b->corpus.synthetic ? "made up, Zipf's law (Europarl is not in ../shared/data/text, or --tiny was asked for)"
                                : "Europarl French-English",
-           b->corpus.french.lines, peer_version() ? peer_version() : "none, libfst-dev was not there at configure time");
+           b->corpus.french.lines,
+           peer_version() ? peer_version() : "none, libfst-dev was not there at configure time");
 }
 
 static int bench_run(const bench_options *options, json_t *result)
@@ -62,4 +63,5 @@ static int bench_run(const bench_options *options, json_t *result)
 }
 
 const bench bench_fst = {
-    "fst", "transducers: [002]'s translation experiment by every method, operations on lexicon and grammar; OpenFst", bench_run};
+    "fst", "transducers: [002]'s translation experiment by every method, operations on lexicon and grammar; OpenFst",
+    bench_run};

@@ -8,7 +8,7 @@
 
 /* How large things are: in full, with --quick, with --tiny. */
 typedef struct fst_sizes {
-    size_t lines[4]; /* of the texts that transducers are made of; 0: no more */
+    size_t lines[4];      /* of the texts that transducers are made of; 0: no more */
     size_t grammar_lines; /* of the text behind the large grammar */
     size_t sentences;     /* with a path, that are decoded */
     size_t figure_sentences;

@@ -12,7 +12,8 @@ const char *const decode_method_names[DECODE_METHODS] = {"serial", "frontier", "
 const char *const decode_operation_names[DECODE_OPERATIONS] = {"viterbi", "forward", "backward", "combined"};
 const char *const decode_task_names[PEER_TASKS] = {"viterbi", "viterbi_default_queue", "forward", "combined"};
 
-static const trl_transduce_method methods[DECODE_METHODS] = {TRL_METHOD_SERIAL, TRL_METHOD_FRONTIER, TRL_METHOD_PARALLEL};
+static const trl_transduce_method methods[DECODE_METHODS] = {TRL_METHOD_SERIAL, TRL_METHOD_FRONTIER,
+                                                             TRL_METHOD_PARALLEL};
 static const trl_transduce_operation operations[DECODE_OPERATIONS] = {TRL_TRANSDUCE_VITERBI, TRL_TRANSDUCE_FORWARD,
                                                                       TRL_TRANSDUCE_BACKWARD, TRL_TRANSDUCE_COUNTS};
 
@@ -38,8 +39,8 @@ static int32_t *labels_of(const fst_corpus *corpus, const translation *t, size_t
     return NULL;
 }
 
-void sentences_choose(fst_sentences *s, const fst_corpus *corpus, const translation *t, const trl_transducer *transducer,
-                      size_t most)
+void sentences_choose(fst_sentences *s, const fst_corpus *corpus, const translation *t,
+                      const trl_transducer *transducer, size_t most)
 {
     trl_error err;
     trl_transduce_work *work;
@@ -103,9 +104,9 @@ static double batch_pass(const trl_transducer *transducer, trl_pool *pool, const
     trl_error err;
     trl_transduce_options options = {.method = TRL_METHOD_FRONTIER, .pool = pool};
     double start = bench_wall_seconds();
-    bench_check(trl_transduce_batch(transducer, &options, TRL_TRANSDUCE_VITERBI, s->input, s->count, take_weight, weight,
-                                    &err),
-                &err);
+    bench_check(
+        trl_transduce_batch(transducer, &options, TRL_TRANSDUCE_VITERBI, s->input, s->count, take_weight, weight, &err),
+        &err);
     return 1000 * (bench_wall_seconds() - start) / (double)s->count;
 }
 

@@ -18,14 +18,14 @@ typedef struct fst_sentences {
 } fst_sentences;
 
 /* The first sentences of the test text that have a path, `most` of them at most. */
-void sentences_choose(fst_sentences *s, const fst_corpus *corpus, const translation *t, const trl_transducer *transducer,
-                      size_t most);
+void sentences_choose(fst_sentences *s, const fst_corpus *corpus, const translation *t,
+                      const trl_transducer *transducer, size_t most);
 void sentences_free(fst_sentences *s);
 
 /* Milliseconds per sentence, the best of the runs; NAN: not measured. */
 typedef struct decode_times {
     double method[DECODE_METHODS][DECODE_OPERATIONS]; /* CPU time of one core; parallel: wall time of two threads */
-    double batch[2];                                  /* Viterbi by frontier, wall time: one thread, two over sentences */
+    double batch[2]; /* Viterbi by frontier, wall time: one thread, two over sentences */
     double peer[PEER_TASKS];
     double difference; /* of the weights, relative, largest between any two */
 } decode_times;

@@ -70,7 +70,8 @@ static void build_file(const translation *t, const char *path)
             int32_t word = translates.column[i];
             for (size_t k = follows.first[word]; k < follows.first[word + 1]; k++)
                 bench_check(trl_transducer_builder_arc(builder, TRANSLATION_LABEL(f), follows.column[k], word,
-                                                       TRANSLATION_LABEL(word), follows.cost[k] + translates.cost[i], &err),
+                                                       TRANSLATION_LABEL(word), follows.cost[k] + translates.cost[i],
+                                                       &err),
                             &err);
         }
     for (int32_t s = 0; s < t->states; s++)
@@ -163,10 +164,10 @@ static json_t *times_json(const double *ms, const char *const *names, int count)
 static json_t *size_json(const measured *m)
 {
     const struct paper *paper = paper_of(m->lines);
-    json_t *line = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "lines", (json_int_t)m->lines, "states",
-                             (json_int_t)m->states, "arcs", (json_int_t)m->arcs, "sentences", (json_int_t)m->sentences,
-                             "bytes_per_arc", m->bytes_per_arc, "open_seconds", m->open_seconds, "difference",
-                             m->times.difference);
+    json_t *line =
+        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "lines", (json_int_t)m->lines, "states", (json_int_t)m->states,
+                  "arcs", (json_int_t)m->arcs, "sentences", (json_int_t)m->sentences, "bytes_per_arc", m->bytes_per_arc,
+                  "open_seconds", m->open_seconds, "difference", m->times.difference);
     json_object_set_new(line, "build_seconds", real_or_null(m->build_seconds));
     json_object_set_new(line, "paper_states", paper ? json_integer((json_int_t)paper->states) : json_null());
     json_object_set_new(line, "paper_arcs", paper ? json_integer((json_int_t)paper->arcs) : json_null());
@@ -176,7 +177,8 @@ static json_t *size_json(const measured *m)
                             times_json(m->times.method[i], decode_operation_names, DECODE_OPERATIONS));
     json_object_set_new(ms, "openfst", times_json(m->times.peer, decode_task_names, PEER_TASKS));
     json_object_set_new(line, "ms_per_sentence", ms);
-    json_object_set_new(line, "frontier_vs_openfst_best", real_or_null(peer_best(m) / m->times.method[FRONTIER][VITERBI]));
+    json_object_set_new(line, "frontier_vs_openfst_best",
+                        real_or_null(peer_best(m) / m->times.method[FRONTIER][VITERBI]));
     json_object_set_new(line, "frontier_vs_serial",
                         real_or_null(m->times.method[SERIAL][VITERBI] / m->times.method[FRONTIER][VITERBI]));
     return line;
@@ -201,7 +203,8 @@ static void print_size(const measured *m)
                m->times.peer[PEER_FORWARD], "", m->times.peer[PEER_COMBINED], "OpenFst, default queue",
                m->times.peer[PEER_VITERBI_DEFAULT]);
     if (paper) {
-        printf("\n  %-24s %10.4f %10s %10s %10.4f", "[002] serial, Core i7", paper->serial, "", "", paper->serial_combined);
+        printf("\n  %-24s %10.4f %10s %10s %10.4f", "[002] serial, Core i7", paper->serial, "", "",
+               paper->serial_combined);
         printf("\n  %-24s %10.4f %10s %10s %10.4f", "[002] P100; K40", paper->p100, "", "", paper->k40_combined);
         printf("\n  %-24s %10.4f", "[002] OpenFst, Core i7", paper->openfst);
     }
@@ -218,7 +221,8 @@ static void report(json_t *r, const measured *m)
         return;
     }
     if (peer_version())
-        bench_report(r, key, peer_best(m) / frontier[VITERBI], "x", "OpenFst's faster queue over frontier, Viterbi, one core");
+        bench_report(r, key, peer_best(m) / frontier[VITERBI], "x",
+                     "OpenFst's faster queue over frontier, Viterbi, one core");
     else
         bench_absent(r, key, "libfst-dev was not installed when this was configured; `scripts/setup test` installs it");
     bench_report(r, "frontier_vs_serial", serial[VITERBI] / frontier[VITERBI], "x", "Viterbi, one core");
@@ -232,7 +236,8 @@ static void report(json_t *r, const measured *m)
                  "Viterbi, one thread's wall time over two's, over sentences");
     bench_report(r, "bytes_per_arc", m->bytes_per_arc, "", "that a search for the best path walks through");
     bench_report(r, "open_seconds", m->open_seconds, "s", "mapping the file and decoding a first sentence");
-    bench_report(r, "weights_difference", m->times.difference, "", "largest relative one between methods and OpenFst; at most 1e-4");
+    bench_report(r, "weights_difference", m->times.difference, "",
+                 "largest relative one between methods and OpenFst; at most 1e-4");
 }
 
 /* ---- The whole ---- */

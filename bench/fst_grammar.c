@@ -69,7 +69,7 @@ static void mark_spellings(spelling *all, size_t count)
     }
     for (size_t i = 0; i < count; i++)
         if (*slot_of(&same, &all[i].p, all[i].p.length) > 1 || *slot_of(&begins, &all[i].p, all[i].p.length))
-            all[i].mark = (int32_t)++*slot_of(&used, &all[i].p, all[i].p.length);
+            all[i].mark = (int32_t)++ * slot_of(&used, &all[i].p, all[i].p.length);
     trl__map_free(&same);
     trl__map_free(&begins);
     trl__map_free(&used);
@@ -119,7 +119,8 @@ static trl_fst *make_lexicon(const fst_grammar *g)
     next = 1;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 1; k < symbols_of(&all[i]); k++, next++)
-            add_arc(fst, next, symbol_at(&all[i], k, marks), TRL_EPSILON, 0, k + 1 < symbols_of(&all[i]) ? next + 1 : 0);
+            add_arc(fst, next, symbol_at(&all[i], k, marks), TRL_EPSILON, 0,
+                    k + 1 < symbols_of(&all[i]) ? next + 1 : 0);
     bench_check(trl_fst_set_final(fst, 0, trl_weight_one(TRL_TROPICAL), &err), &err);
     bench_check(trl_fst_arcsort(fst, TRL_SIDE_OUTPUT, &err), &err);
     trl__free(all);
@@ -198,7 +199,8 @@ static trl_fst *make_bigram(const fst_grammar *g, const fst_text *text, size_t l
             if (bigrams.column[k] == words)
                 set_final(fst, h, cost);
             else
-                add_arc(fst, h, GRAMMAR_LABEL(bigrams.column[k]), GRAMMAR_LABEL(bigrams.column[k]), cost, bigrams.column[k]);
+                add_arc(fst, h, GRAMMAR_LABEL(bigrams.column[k]), GRAMMAR_LABEL(bigrams.column[k]), cost,
+                        bigrams.column[k]);
         }
         if (all > 0)
             add_arc(fst, h, backoff, backoff, -log(backoff_of(&bigrams, h, unigram, all)), nothing);

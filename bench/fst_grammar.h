@@ -18,8 +18,9 @@ typedef struct fst_grammar {
 
 /* Word w has label w + 1, #0 comes behind them; phone p has label p + 1, #0, #1 … come behind them. */
 #define GRAMMAR_LABEL(number) ((int32_t)(number) + 1)
-int32_t fst_grammar_words_end(const fst_grammar *g);  /* the label of #0 on the word side */
-int32_t fst_grammar_phones_end(const fst_grammar *g); /* the label of #0 on the phone side: this and higher ones are no phones */
+int32_t fst_grammar_words_end(const fst_grammar *g); /* the label of #0 on the word side */
+int32_t fst_grammar_phones_end(
+    const fst_grammar *g); /* the label of #0 on the phone side: this and higher ones are no phones */
 
 /* AN4's lexicon and its bigram model; 0 when ../shared/data/an4 is not there. */
 int fst_grammar_an4(fst_grammar *g);

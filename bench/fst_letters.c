@@ -49,8 +49,9 @@ static trl_transducer *make_machine(const uint8_t *letter, size_t count)
     for (int32_t key = 1; key <= KEYS; key++)
         for (int32_t c = 0; c < LETTERS; c++)
             for (int32_t s = 0; key_of(c) == key && s < STATES; s++)
-                bench_check(trl_transducer_builder_arc(builder, key, s, c, c + 1, (float)-log(seen[s][c] / all[s]), &err),
-                            &err);
+                bench_check(
+                    trl_transducer_builder_arc(builder, key, s, c, c + 1, (float)-log(seen[s][c] / all[s]), &err),
+                    &err);
     for (int32_t s = 0; s < LETTERS; s++)
         bench_check(trl_transducer_builder_final(builder, s, 0, &err), &err);
     bench_check(trl_transducer_builder_finish(builder, &made, &err), &err);

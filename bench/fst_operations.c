@@ -24,7 +24,8 @@ static const char *const names[PEER_OPERATIONS] = {"compose", "determinize", "mi
 
 /* ---- Ours and theirs ---- */
 
-static trl_fst *operate(peer_operation operation, const trl_fst *a, const trl_fst *b, void (*begins)(void), double *seconds)
+static trl_fst *operate(peer_operation operation, const trl_fst *a, const trl_fst *b, void (*begins)(void),
+                        double *seconds)
 {
     trl_error err;
     trl_fst *out = NULL;
@@ -37,21 +38,11 @@ static trl_fst *operate(peer_operation operation, const trl_fst *a, const trl_fs
         begins();
     double start = bench_wall_seconds();
     switch (operation) {
-    case PEER_COMPOSE:
-        code = trl_fst_compose(a, b, &compose, &out, &err);
-        break;
-    case PEER_DETERMINIZE:
-        code = trl_fst_determinize(a, NULL, &out, &err);
-        break;
-    case PEER_MINIMIZE:
-        code = trl_fst_minimize(out, NULL, &err);
-        break;
-    case PEER_RMEPSILON:
-        code = trl_fst_rmepsilon(out, NULL, &err);
-        break;
-    case PEER_SHORTESTPATH:
-        code = trl_fst_shortestpath(a, &best, &out, &err);
-        break;
+    case PEER_COMPOSE: code = trl_fst_compose(a, b, &compose, &out, &err); break;
+    case PEER_DETERMINIZE: code = trl_fst_determinize(a, NULL, &out, &err); break;
+    case PEER_MINIMIZE: code = trl_fst_minimize(out, NULL, &err); break;
+    case PEER_RMEPSILON: code = trl_fst_rmepsilon(out, NULL, &err); break;
+    case PEER_SHORTESTPATH: code = trl_fst_shortestpath(a, &best, &out, &err); break;
     }
     *seconds = bench_wall_seconds() - start;
     bench_check(code, &err);
@@ -163,8 +154,8 @@ static json_t *report_line(const char *name, const double seconds[2], const doub
         json_object_set_new(line, "openfst_peak_mb", isfinite(mb[1]) ? json_real(mb[1]) : json_null());
         json_object_set_new(line, "openfst_states", json_integer(peer_fst_states(theirs)));
         json_object_set_new(line, "openfst_arcs", json_integer((json_int_t)peer_fst_arcs(theirs)));
-        printf("; OpenFst %10.4f s (%5.2f x) %10.1f MB, %9d states %10llu arcs", seconds[1], seconds[1] / seconds[0], mb[1],
-               peer_fst_states(theirs), (unsigned long long)peer_fst_arcs(theirs));
+        printf("; OpenFst %10.4f s (%5.2f x) %10.1f MB, %9d states %10llu arcs", seconds[1], seconds[1] / seconds[0],
+               mb[1], peer_fst_states(theirs), (unsigned long long)peer_fst_arcs(theirs));
     }
     putchar('\n');
     return line;
@@ -229,7 +220,8 @@ static trl_fst *without_marks(const trl_fst *fst, const fst_grammar *g)
 static void measure_task(const fst_bench *b, const char *name, const fst_grammar *g, json_t *tasks, sums *sum)
 {
     json_t *list = json_array();
-    printf("  %s: lexicon of %d states, %llu arcs; grammar of %d states, %llu arcs; wall time and memory besides the input\n",
+    printf("  %s: lexicon of %d states, %llu arcs; grammar of %d states, %llu arcs; wall time and memory besides the "
+           "input\n",
            name, trl_fst_states(g->lexicon), (unsigned long long)trl_fst_arcs(g->lexicon), trl_fst_states(g->grammar),
            (unsigned long long)trl_fst_arcs(g->grammar));
     trl_fst *composed = measure(b, PEER_COMPOSE, g->lexicon, g->grammar, list, sum);
@@ -261,7 +253,8 @@ void fst_measure_operations(fst_bench *b)
     fst_grammar_free(&large);
     json_object_set_new(b->result, "operations", tasks);
     if (sum.theirs > 0) {
-        bench_report(b->result, "ops_sum_vs_openfst", sum.theirs / sum.ours, "x", "OpenFst's seconds for all of these over ours");
+        bench_report(b->result, "ops_sum_vs_openfst", sum.theirs / sum.ours, "x",
+                     "OpenFst's seconds for all of these over ours");
         bench_report(b->result, "ops_slower_than_openfst", sum.slower, "", "operations that take us longer");
         bench_report(b->result, "ops_larger_than_openfst", sum.larger, "", "operations that take us more memory");
     } else

@@ -23,7 +23,7 @@ void peer_fst_destroy(peer_fst *fst)
 
 void peer_fst_fill(peer_fst *fst, int32_t state, const peer_arc *arcs, size_t count, float final)
 {
-    (void)fst, (void)state, (void)arcs, (void)count, (void)final;
+    (void)fst, (void)state, (void)arcs, (void)count, (void) final;
     abort();
 }
 

@@ -101,7 +101,8 @@ static void make_bigrams(translation *t, const fst_text *english, size_t lines)
 
 void translation_create(translation *t, const fst_corpus *corpus, size_t lines, int threads)
 {
-    *t = (translation){.english = fst_text_words(&corpus->english, lines), .french = fst_text_words(&corpus->french, lines)};
+    *t = (translation){.english = fst_text_words(&corpus->english, lines),
+                       .french = fst_text_words(&corpus->french, lines)};
     t->states = t->english + 1;
     t->start = t->english;
     make_table(t, corpus, lines, threads);

@@ -11,9 +11,9 @@ typedef struct model1 {
     const fst_text *from, *to;
     size_t lines;
     int32_t from_words, to_words;
-    size_t *cell;  /* by line, lines + 1: its first pair of tokens */
+    size_t *cell;   /* by line, lines + 1: its first pair of tokens */
     uint32_t *pair; /* by pair of tokens: to token, then none and the from tokens */
-    size_t *range; /* by from word + 1 (0: none), one more at the end: its first pair of words */
+    size_t *range;  /* by from word + 1 (0: none), one more at the end: its first pair of words */
     float *probability;
     double *count; /* by pair of words */
 } model1;
