@@ -97,14 +97,15 @@ static int order_states(trl_transducer *t, const trl_fst *graph, trl_error *err)
     if (code < 0)
         return code;
     uint32_t *place = trl__alloc_zero(states + 1, sizeof *place);
-    e->rank = trl__alloc(states, sizeof *e->rank);
-    e->state = trl__alloc(states, sizeof *e->state);
-    e->first = trl__alloc(states, sizeof *e->first);
-    e->end = trl__alloc(states, sizeof *e->end);
+    e->rank = trl__alloc(states + 1, sizeof *e->rank);
+    e->state = trl__alloc(states + 1, sizeof *e->state);
+    e->first = trl__alloc(states + 1, sizeof *e->first);
+    e->end = trl__alloc(states + 1, sizeof *e->end);
     if (!place || !e->rank || !e->state || !e->first || !e->end) {
         code = trl__fail_memory(err);
     } else {
         number_states(t, &c, place, e);
+        e->has_cycles = !c.acyclic;
         code = c.acyclic ? 0 : refuse_negative_cycles(t, graph, e, err);
     }
     trl__free(place);
