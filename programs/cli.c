@@ -160,10 +160,19 @@ static const cli_option *next_option(const cli_command *command, const cli_optio
     return option->name ? option : NULL;
 }
 
+/* Names with underscores for dashes are the same, so that options of OpenFst's tools can be typed as there. */
+static int same_name(const char *typed, size_t length, const char *name)
+{
+    size_t i = 0;
+    while (i < length && name[i] && (typed[i] == '_' ? '-' : typed[i]) == name[i])
+        i++;
+    return i == length && name[i] == '\0';
+}
+
 static const cli_option *find_option(const cli_command *command, const char *name, size_t length, char letter)
 {
     for (const cli_option *o = next_option(command, NULL); o; o = next_option(command, o))
-        if (name ? strlen(o->name) == length && strncmp(o->name, name, length) == 0 : o->letter == letter)
+        if (name ? same_name(name, length, o->name) : o->letter == letter)
             return o;
     return NULL;
 }

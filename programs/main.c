@@ -6,23 +6,15 @@
 #include <trellis/log.h>
 #include <unistd.h>
 
-extern const cli_command cmd_align, cmd_corpus_check, cmd_features, cmd_features_copy, cmd_features_show, cmd_help,
+extern const cli_command cmd_align, cmd_corpus_check, cmd_features, cmd_features_copy, cmd_features_show, cmd_fst_arpa,
+    cmd_fst_compile, cmd_fst_convert, cmd_fst_draw, cmd_fst_info, cmd_fst_print, cmd_fst_symbols, cmd_help,
     cmd_model_convert, cmd_model_show, cmd_model_stat, cmd_report, cmd_train, cmd_version;
 
 const cli_command *const cli_commands[] = {
-    &cmd_align,
-    &cmd_corpus_check,
-    &cmd_features,
-    &cmd_features_copy,
-    &cmd_features_show,
-    &cmd_help,
-    &cmd_model_convert,
-    &cmd_model_show,
-    &cmd_model_stat,
-    &cmd_report,
-    &cmd_train,
-    &cmd_version,
-    NULL,
+    &cmd_align,      &cmd_corpus_check, &cmd_features,    &cmd_features_copy, &cmd_features_show,
+    &cmd_fst_arpa,   &cmd_fst_compile,  &cmd_fst_convert, &cmd_fst_draw,      &cmd_fst_info,
+    &cmd_fst_print,  &cmd_fst_symbols,  &cmd_help,        &cmd_model_convert, &cmd_model_show,
+    &cmd_model_stat, &cmd_report,       &cmd_train,       &cmd_version,       NULL,
 };
 
 static void log_to_stderr(void *user, trl_log_level level, const char *text)

@@ -125,6 +125,15 @@ typedef enum trl_fst_property {
 /* The bits of trl_fst_property that hold. Returns 0 or TRL_ENOMEM. */
 TRL_API int trl_fst_properties(const trl_fst *fst, uint32_t *properties, trl_error *err);
 
+/* How much of what: O(states + arcs). */
+typedef struct trl_fst_counts {
+    int32_t states, finals;
+    int32_t accessible, coaccessible, connected;   /* states reached from the start, that reach a final one, both */
+    int32_t components;                            /* sets of states that reach each other */
+    uint64_t arcs, epsilons, iepsilons, oepsilons; /* epsilons: on both sides */
+} trl_fst_counts;
+TRL_API int trl_fst_count(const trl_fst *fst, trl_fst_counts *counts, trl_error *err); /* 0 or TRL_ENOMEM */
+
 TRL_END_DECLS
 
 #endif

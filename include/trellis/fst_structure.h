@@ -32,7 +32,8 @@ TRL_API int trl_fst_project(trl_fst *fst, trl_side side, trl_error *err); /* an 
 TRL_API int trl_fst_relabel(trl_fst *fst, trl_side side, const int32_t *from, const int32_t *to, size_t count,
                             trl_error *err);
 
-/* Rational operations, as Thompson builds them: epsilon arcs join the parts. */
+/* Rational operations, as Thompson builds them: epsilon arcs join the parts. After TRL_ENOMEM or TRL_ELIMIT the machine must be destroyed. The
+ * other machine may be the same one. */
 TRL_API int trl_fst_union(trl_fst *fst, const trl_fst *other, trl_error *err);
 TRL_API int trl_fst_concat(trl_fst *fst, const trl_fst *behind, trl_error *err);
 typedef enum trl_closure { TRL_CLOSURE_STAR, TRL_CLOSURE_PLUS } trl_closure; /* none or more, one or more */
@@ -41,13 +42,32 @@ TRL_API int trl_fst_closure(trl_fst *fst, trl_closure kind, trl_error *err);
 /* All paths from the end to the start: a new start that leads to the old final states by epsilon. */
 TRL_API int trl_fst_reverse(const trl_fst *fst, trl_fst **out, trl_error *err);
 
-/* Arcs of the root and of the parts whose output label is a non-terminal become the machine of that label, epsilon in, epsilon out. The root's
- * own label may be TRL_NO_LABEL. TRL_EINVAL: a label is given twice; TRL_ELIMIT: the parts contain each other without end. */
+/* An arc whose output label is that of a part becomes an arc into the part's start (the call), and ends of the part lead behind it (the
+ * way back). The part keeps its weights. As in OpenFst, the call keeps the arc's input label unless told otherwise. */
 typedef struct trl_fst_part {
-    int32_t label; /* on the output side of arcs */
+    int32_t label; /* not epsilon; the root's own may be TRL_NO_LABEL */
     const trl_fst *fst;
 } trl_fst_part;
-TRL_API int trl_fst_replace(const trl_fst_part *parts, size_t count, int32_t root, trl_fst **out, trl_error *err);
+
+typedef enum trl_replace_labels { /* which labels are not epsilon */
+                                  TRL_REPLACE_NEITHER,
+                                  TRL_REPLACE_INPUT,
+                                  TRL_REPLACE_OUTPUT,
+                                  TRL_REPLACE_BOTH
+} trl_replace_labels;
+
+typedef struct trl_replace_options {
+    trl_replace_labels call, back; /* of the arc that is replaced: default input; of the way back: default neither */
+    int32_t return_label;          /* what those of the way back are */
+    int64_t most_states;           /* TRL_ELIMIT beyond; 0: 2^31 - 1 */
+} trl_replace_options;
+
+TRL_API trl_replace_options trl_replace_defaults(void);
+
+/* `root` is the label of the part to begin with. NULL options: the defaults. Returns 0, TRL_EINVAL (a label is given twice, or
+ * to none; different semirings), TRL_ELIMIT (a part contains itself, so that the result has no end), TRL_ENOMEM. */
+TRL_API int trl_fst_replace(const trl_fst_part *parts, size_t count, int32_t root, const trl_replace_options *options,
+                            trl_fst **out, trl_error *err);
 
 /* What can be done to every arc and final weight. */
 typedef enum trl_fst_map_kind {

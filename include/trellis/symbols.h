@@ -45,8 +45,8 @@ TRL_API const char *trl_symbols_title(const trl_symbols *symbols);              
 TRL_API size_t trl_symbols_count(const trl_symbols *symbols);
 TRL_API int32_t trl_symbols_label(const trl_symbols *symbols, size_t entry); /* entry 0 … count - 1 */
 
-/* OpenFst's text form: a name, blanks or a tab, a label on each line; "-" is standard input or output; gzip too. Returns 0, TRL_ENOENT,
- * TRL_EIO, TRL_EFORMAT (with file and line), TRL_ENOMEM. */
+/* OpenFst's text form: a name, blanks or a tab, a label on each line; "-" is standard input or output. Its binary form is read, too, and
+ * files that gzip packed. The title is the path. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT (with the place), TRL_ENOMEM. */
 TRL_API int trl_symbols_read(const char *path, trl_symbols **out, trl_error *err);
 TRL_API int trl_symbols_write(const trl_symbols *symbols, const char *path, trl_error *err);
 

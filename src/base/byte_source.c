@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define CHUNK ((size_t)64 << 10)    /* bytes read ahead */
 #define STEP_MOST ((size_t)1 << 24) /* a pipe's promise is believed 16 MiB at a time */
@@ -43,6 +44,32 @@ int trl__source_open(const char *path, trl__source *out, trl_error *err)
     return code;
 }
 
+/* Does the file begin as gzip's do? A pipe can't be asked without taking bytes from it; zlib passes plain ones through. */
+static int may_be_packed(const trl__source *source)
+{
+    unsigned char magic[2];
+    return source->size == UINT64_MAX ||
+           (pread(source->fd, magic, sizeof magic, (off_t)source->offset) == sizeof magic && magic[0] == 0x1F &&
+            magic[1] == 0x8B);
+}
+
+int trl__source_open_packed(const char *path, trl__source *out, trl_error *err)
+{
+    int code = trl__source_open(path, out, err);
+    if (code < 0 || !may_be_packed(out))
+        return code;
+    out->packed = gzdopen(out->fd, "rb");
+    if (!out->packed) {
+        trl__source_close(out);
+        return trl__fail_memory(err);
+    }
+    gzbuffer(out->packed, 1 << 17);
+    out->fd = -1; /* zlib's now */
+    out->size = UINT64_MAX;
+    out->offset = 0;
+    return 0;
+}
+
 int trl__source_from_memory(const char *name, const void *bytes, size_t size, trl__source *out, trl_error *err)
 {
     *out = (trl__source){.fd = -1, .line = 1, .size = size, .end = size, .capacity = size};
@@ -59,6 +86,8 @@ int trl__source_from_memory(const char *name, const void *bytes, size_t size, tr
 
 void trl__source_close(trl__source *source)
 {
+    if (source->packed)
+        gzclose_r(source->packed);
     if (source->fd >= 0)
         close(source->fd);
     trl__free(source->name);
@@ -79,10 +108,36 @@ int trl__source_fail(const trl__source *source, trl_error *err, int code, const 
     return trl__fail_byte(err, code, source->name, source->offset, "%s", text);
 }
 
+/* Up to `size` bytes: how many came, 0 at the end, or an error. */
+static ssize_t read_packed(trl__source *source, void *bytes, size_t size, trl_error *err)
+{
+    int got = gzread(source->packed, bytes, (unsigned)size), zlib_code = Z_OK;
+    gzerror(source->packed, &zlib_code);
+    if (got < 0 && zlib_code == Z_ERRNO)
+        return trl__fail_errno(err, source->name, "reading failed");
+    if (got < 0 && zlib_code == Z_MEM_ERROR)
+        return trl__fail_memory(err);
+    if (got < 0 || (got == 0 && zlib_code == Z_BUF_ERROR))
+        return trl__fail_line(err, TRL_ECORRUPT, source->name, 0, "the gzip data %s",
+                              got < 0 ? "is damaged" : "ends too early");
+    return got;
+}
+
+static ssize_t read_some(trl__source *source, void *bytes, size_t size, trl_error *err)
+{
+    if (source->packed)
+        return read_packed(source, bytes, size, err);
+    ssize_t got;
+    do
+        got = read(source->fd, bytes, size);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? trl__fail_errno(err, source->name, "reading failed") : got;
+}
+
 /* Reads until `needed` bytes are buffered or the input ends. Returns 0 or an error. */
 static int fill(trl__source *source, size_t needed, trl_error *err)
 {
-    if (source->fd < 0)
+    if (source->fd < 0 && !source->packed)
         return 0;
     if (source->start > 0) {
         memmove(source->buffer, source->buffer + source->start, source->end - source->start);
@@ -94,11 +149,9 @@ static int fill(trl__source *source, size_t needed, trl_error *err)
         step = step < CHUNK ? CHUNK : step < STEP_MOST ? step : STEP_MOST;
         if (TRL_GROW(source->buffer, source->capacity, source->end + step) < 0)
             return trl__fail_memory(err);
-        ssize_t got = read(source->fd, source->buffer + source->end, step);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = read_some(source, source->buffer + source->end, step, err);
         if (got < 0)
-            return trl__fail_errno(err, source->name, "reading failed");
+            return (int)got;
         if (got == 0)
             break;
         source->end += (size_t)got;
@@ -130,6 +183,14 @@ int trl__source_get(trl__source *source, trl_error *err)
     return c;
 }
 
+int trl__source_starts(trl__source *source, const void *bytes, size_t size, trl_error *err)
+{
+    int code = source->end - source->start < size ? fill(source, size, err) : 0;
+    if (code < 0)
+        return code;
+    return source->end - source->start >= size && memcmp(source->buffer + source->start, bytes, size) == 0;
+}
+
 int trl__source_take(trl__source *source, uint64_t size, const unsigned char **bytes, trl_error *err)
 {
     uint64_t rest = source->size == UINT64_MAX      ? UINT64_MAX
@@ -150,6 +211,48 @@ int trl__source_take(trl__source *source, uint64_t size, const unsigned char **b
     source->start += (size_t)size;
     source->offset += size;
     return 0;
+}
+
+/* The length of the next line with its end, or of what is left when no line end follows. */
+static int find_line(trl__source *source, size_t *length, trl_error *err)
+{
+    size_t searched = 0;
+    for (;;) {
+        size_t there = source->end - source->start;
+        const unsigned char *first = source->buffer + source->start;
+        const unsigned char *end = there > searched ? memchr(first + searched, '\n', there - searched) : NULL;
+        *length = end ? (size_t)(end - first) + 1 : there;
+        if (end)
+            return 0;
+        searched = there;
+        int code = fill(source, there + 1, err);
+        if (code < 0 || source->end - source->start == there)
+            return code;
+    }
+}
+
+int trl__source_line(trl__source *source, char **line, size_t *length, trl_error *err)
+{
+    size_t n;
+    int code = find_line(source, &n, err);
+    source->line += source->line_taken;
+    source->line_taken = 0;
+    if (code < 0 || n == 0)
+        return code;
+    if (source->start + n == source->capacity && TRL_GROW(source->buffer, source->capacity, source->capacity + 1) < 0)
+        return trl__fail_memory(err); /* a last line without an end needs room for the NUL */
+    char *first = (char *)source->buffer + source->start;
+    size_t used = first[n - 1] == '\n' ? n - 1 : n;
+    source->start += n;
+    if (source->offset == 0 && used >= 3 && memcmp(first, "\xEF\xBB\xBF", 3) == 0)
+        first += 3, used -= 3;
+    source->offset += n;
+    source->line_taken = source->line > 0;
+    used -= used > 0 && first[used - 1] == '\r';
+    first[used] = '\0';
+    *line = first;
+    *length = used;
+    return 1;
 }
 
 int trl__source_seek(trl__source *source, uint64_t offset, trl_error *err)

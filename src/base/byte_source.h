@@ -20,16 +20,21 @@
 
 typedef struct trl__source {
     char *name;            /* for messages */
-    int fd;                /* -1: memory */
+    int fd;                /* -1: memory, or unpacked below */
+    void *packed;          /* zlib's handle, of a file that may be gzip's; NULL: bytes as they are */
     uint64_t size;         /* of the whole, UINT64_MAX for a pipe */
     unsigned char *buffer; /* bytes that were read ahead */
     size_t start, end, capacity;
     uint64_t offset; /* of buffer[start] in the file */
     int64_t line;    /* of the next byte, from 1; 0 when it isn't known (after a seek) */
+    int line_taken;  /* by trl__source_line: `line` is that line's */
 } trl__source;
 
 /* "-" is standard input. Returns 0, TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
 int trl__source_open(const char *path, trl__source *out, trl_error *err);
+
+/* The same; a file that gzip packed is unpacked on the way. Its length counts as unknown, as a pipe's. */
+int trl__source_open_packed(const char *path, trl__source *out, trl_error *err);
 
 /* A copy is made; `name` stands for the file in messages. */
 int trl__source_from_memory(const char *name, const void *bytes, size_t size, trl__source *out, trl_error *err);
@@ -40,8 +45,15 @@ void trl__source_close(trl__source *source);
 int trl__source_peek(trl__source *source, trl_error *err);
 int trl__source_get(trl__source *source, trl_error *err);
 
+/* Are these the next bytes? 1, 0 or an error; nothing moves. */
+int trl__source_starts(trl__source *source, const void *bytes, size_t size, trl_error *err);
+
 /* The next `size` bytes, valid until the next call: 0, or TRL_ECORRUPT when the file has fewer, TRL_EIO, TRL_ENOMEM. */
 int trl__source_take(trl__source *source, uint64_t size, const unsigned char **bytes, trl_error *err);
+
+/* The next line, NUL-terminated in place, without its end (LF or CRLF); valid until the next call: 1, 0 at the end of the input, or an
+ * error. source->line is the line's own number until the next call. A byte-order mark at the start is skipped. */
+int trl__source_line(trl__source *source, char **line, size_t *length, trl_error *err);
 
 /* Moves to a place in the file. Returns 0, TRL_EUNSUPPORTED for a pipe, TRL_ECORRUPT past the end, TRL_EIO. */
 int trl__source_seek(trl__source *source, uint64_t offset, trl_error *err);

@@ -255,8 +255,46 @@ static void need_c_locale(void)
     pthread_once(&once, make_c_locale);
 }
 
+/* Powers of ten that a double holds exactly. */
+static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* The exponent behind an e, or -1 for what is none. */
+static int parse_exponent(const char *text, int *exponent)
+{
+    int negative = *text == '-', value = 0, digits = 0;
+    for (text += *text == '-' || *text == '+'; *text >= '0' && *text <= '9' && digits < 4; text++, digits++)
+        value = 10 * value + (*text - '0');
+    *exponent = negative ? -value : value;
+    return digits > 0 && *text == '\0' ? 0 : -1;
+}
+
+/* Short decimal numbers: up to 2^53 times or by a power of ten up to 10^22 are two exact doubles, so that one operation rounds them
+ * as strtod would (Clinger 1990). Returns 0, or -1 for all others, wrong ones too. */
+static int parse_short(const char *text, double *value)
+{
+    int negative = *text == '-', digits = 0, places = 0, exponent = 0;
+    uint64_t number = 0;
+    text += negative || *text == '+';
+    for (; *text >= '0' && *text <= '9' && number < 100000000000000; text++, digits++)
+        number = 10 * number + (uint64_t)(*text - '0');
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9' && number < 100000000000000; text++, digits++, places++)
+            number = 10 * number + (uint64_t)(*text - '0');
+    if (digits == 0 || ((*text == 'e' || *text == 'E') ? parse_exponent(text + 1, &exponent) < 0 : *text != '\0'))
+        return -1;
+    exponent -= places;
+    if (exponent < -22 || exponent > 22)
+        return -1;
+    double result = exponent < 0 ? (double)number / powers_of_ten[-exponent] : (double)number * powers_of_ten[exponent];
+    *value = negative ? -result : result;
+    return 0;
+}
+
 int trl__parse_double(const char *text, double *value)
 {
+    if (parse_short(text, value) == 0)
+        return 0;
     need_c_locale();
     if (*text == '\0' || strchr(" \t\n\r\v\f", *text))
         return -1;
@@ -307,7 +345,7 @@ static void write_decimal(int negative, uint64_t number, int places, char *out)
  * to the same one; nine digits always do. Returns 0 for other sizes. */
 static int format_usual(float value, char *out)
 {
-    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
+    const double *powers = powers_of_ten;
     double size = fabs((double)value), next = (double)nextafterf(fabsf(value), 0);
     if (!(size >= 1e-3 && size < 1e6))
         return 0;
@@ -328,6 +366,29 @@ void trl__format_float(float value, char *out)
 {
     if (!format_usual(value, out))
         format_number((double)value, 1, 6, 9, out);
+}
+
+/* A float has 24 bits and 10^12 is 2^12 times 28 bits: up to there the product is exact, and rounding it to a whole number is
+ * rounding the decimal digits. Returns 0 for numbers that need another power, or an exponent. */
+static int format_exactly(float value, int digits, char *out)
+{
+    double size = fabs((double)value);
+    int places = digits - 1;
+    while (places > 0 && size * powers_of_ten[places] >= powers_of_ten[digits])
+        places--;
+    while (places < digits + 3 && size * powers_of_ten[places] < powers_of_ten[digits - 1])
+        places++;
+    double number = nearbyint(size * powers_of_ten[places]);
+    if (!(size * powers_of_ten[places] >= powers_of_ten[digits - 1]) || number >= powers_of_ten[digits])
+        return 0;
+    write_decimal(value < 0, (uint64_t)number, places, out);
+    return 1;
+}
+
+void trl__format_digits(float value, int digits, char *out)
+{
+    if (!format_exactly(value, digits, out))
+        format_number((double)value, 1, digits, digits, out);
 }
 
 void trl__format_double(double value, char *out)

@@ -59,4 +59,7 @@ int trl__parse_int(const char *text, int64_t *value);
 void trl__format_float(float value, char *out);
 void trl__format_double(double value, char *out);
 
+/* As printf's %.*g has it, with a decimal point always; 1 to 9 digits. Several times faster for numbers that need no exponent. */
+void trl__format_digits(float value, int digits, char *out);
+
 #endif

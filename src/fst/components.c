@@ -13,7 +13,6 @@ typedef struct frame {
 typedef struct search {
     const trl_fst *fst;
     trl__components *out;
-    size_t arc_size;
     int32_t *order, *low; /* by state: when it was found, from 1; the earliest it is known to reach */
     int32_t *open;        /* states whose component is not complete */
     frame *path;
@@ -22,10 +21,7 @@ typedef struct search {
 
 static int32_t next_of(const search *s, int32_t state, uint32_t arc)
 {
-    int32_t next;
-    const char *end = (const char *)s->fst->arcs + (s->fst->range[state].first + arc + 1) * s->arc_size;
-    memcpy(&next, end - sizeof next, sizeof next);
-    return next;
+    return *trl__arc_next(s->fst, s->fst->range[state].first + arc);
 }
 
 static int is_final(const trl_fst *fst, int32_t state)
@@ -122,7 +118,7 @@ static int make(search *s, size_t states)
 int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *err)
 {
     *out = (trl__components){0};
-    search s = {.fst = fst, .out = out, .arc_size = fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : 16};
+    search s = {.fst = fst, .out = out};
     int code = make(&s, (size_t)fst->states);
     if (code == 0) {
         if (fst->start != TRL_NO_STATE)
@@ -140,6 +136,22 @@ int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *er
         trl__components_free(out);
         return trl__fail_memory(err);
     }
+    return 0;
+}
+
+int trl__components_members(const trl__components *c, int32_t states, int32_t **member, int32_t **begin)
+{
+    *member = trl__alloc((size_t)states, sizeof **member);
+    *begin = trl__alloc_zero((size_t)c->count + 2, sizeof **begin);
+    if (!*member || !*begin)
+        return -1;
+    int32_t *next = *begin + 1; /* where a component's next member goes; in the end, where it ends */
+    for (int32_t s = 0; s < states; s++)
+        next[c->component[s] + 1]++;
+    for (int32_t i = 1; i < c->count; i++)
+        next[i] += next[i - 1];
+    for (int32_t s = 0; s < states; s++)
+        (*member)[next[c->component[s]]++] = s;
     return 0;
 }
 

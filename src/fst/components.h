@@ -23,6 +23,9 @@ typedef struct trl__components {
 } trl__components;
 
 int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *err);
+/* States by component: those of component i are member[begin[i]] … member[begin[i + 1] - 1], in ascending order. The caller frees
+ * both. Returns 0, or -1: out of memory. */
+int trl__components_members(const trl__components *components, int32_t states, int32_t **member, int32_t **begin);
 void trl__components_free(trl__components *components);
 
 #endif

@@ -11,11 +11,6 @@ typedef struct plain_arc {
     int32_t next;
 } plain_arc;
 
-static size_t arc_size(const trl_fst *fst)
-{
-    return fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : sizeof(plain_arc);
-}
-
 static size_t weight_size(const trl_fst *fst)
 {
     return fst->semiring == TRL_LATTICE ? sizeof(trl_weight) : sizeof(float);
@@ -64,42 +59,18 @@ void trl__fst_swap(trl_fst *a, trl_fst *b)
     *b = other;
 }
 
-/* Room for exactly so many states and arcs. */
-static int make_room(trl_fst *fst, int32_t states, uint64_t arcs)
-{
-    if (trl__grow((void **)&fst->range, &fst->range_capacity, (size_t)states, sizeof *fst->range) < 0 ||
-        trl__grow(&fst->final, &fst->final_capacity, (size_t)states, weight_size(fst)) < 0)
-        return -1;
-    fst->arcs = arcs > 0 ? trl__alloc(arcs, arc_size(fst)) : NULL;
-    fst->capacity = arcs;
-    return arcs > 0 && !fst->arcs ? -1 : 0;
-}
-
 int trl_fst_copy(const trl_fst *fst, trl_fst **out, trl_error *err)
 {
     int code = trl__fst_like(fst, out, err);
     if (code < 0)
         return code;
-    trl_fst *copy = *out;
-    if (make_room(copy, fst->states, trl_fst_arcs(fst)) < 0) {
-        trl_fst_destroy(copy);
+    code = trl__fst_append(*out, fst, err);
+    (*out)->start = fst->start;
+    if (code < 0) {
+        trl_fst_destroy(*out);
         *out = NULL;
-        return trl__fail_memory(err);
     }
-    size_t size = arc_size(fst);
-    copy->start = fst->start;
-    copy->states = fst->states;
-    if (fst->states > 0)
-        memcpy(copy->final, fst->final, (size_t)fst->states * weight_size(fst));
-    for (int32_t s = 0; s < fst->states; s++) {
-        const trl__range *range = &fst->range[s];
-        if (range->count > 0)
-            memcpy((char *)copy->arcs + copy->used * size, (const char *)fst->arcs + range->first * size,
-                   range->count * size);
-        copy->range[s] = (trl__range){copy->used, range->count, range->count};
-        copy->used += range->count;
-    }
-    return 0;
+    return code;
 }
 
 /* ---- Building ---- */
@@ -140,9 +111,44 @@ static int check_state(const trl_fst *fst, int32_t state, trl_error *err)
 static int grow_arcs(trl_fst *fst, uint64_t wanted)
 {
     size_t capacity = fst->capacity;
-    int code = wanted > SIZE_MAX / sizeof(trl_arc) ? -1 : trl__grow(&fst->arcs, &capacity, wanted, arc_size(fst));
+    int code = wanted > SIZE_MAX / sizeof(trl_arc) ? -1 : trl__grow(&fst->arcs, &capacity, wanted, trl__arc_size(fst));
     fst->capacity = capacity;
     return code;
+}
+
+int trl__fst_make_room(trl_fst *fst, int32_t states, uint64_t arcs, trl_error *err)
+{
+    int code = trl__grow((void **)&fst->range, &fst->range_capacity, (size_t)states, sizeof *fst->range);
+    if (code == 0)
+        code = trl__grow(&fst->final, &fst->final_capacity, (size_t)states, weight_size(fst));
+    if (code == 0 && arcs > fst->capacity)
+        code = grow_arcs(fst, arcs);
+    return code < 0 ? trl__fail_memory(err) : 0;
+}
+
+int trl__fst_append(trl_fst *fst, const trl_fst *other, trl_error *err)
+{
+    int32_t offset = fst->states, count = other->states;
+    if (count > INT32_MAX - offset)
+        return trl__fail(err, TRL_ELIMIT, "a transducer has at most %d states", INT32_MAX);
+    int code = trl__fst_make_room(fst, offset + count, fst->used + trl_fst_arcs(other), err);
+    if (code < 0)
+        return code;
+    size_t size = trl__arc_size(fst);
+    if (count > 0)
+        memcpy((char *)fst->final + (size_t)offset * weight_size(fst), other->final, (size_t)count * weight_size(fst));
+    for (int32_t s = 0; s < count; s++) {
+        trl__range range = other->range[s];
+        if (range.count > 0)
+            memcpy((char *)fst->arcs + fst->used * size, (const char *)other->arcs + range.first * size,
+                   range.count * size);
+        for (uint32_t i = 0; offset > 0 && i < range.count; i++)
+            *trl__arc_next(fst, fst->used + i) += offset;
+        fst->range[offset + s] = (trl__range){fst->used, range.count, range.count};
+        fst->used += range.count;
+    }
+    fst->states = offset + count;
+    return 0;
 }
 
 int trl__fst_reserve(trl_fst *fst, int32_t state, uint64_t count, trl_error *err)
@@ -163,7 +169,7 @@ int trl__fst_reserve(trl_fst *fst, int32_t state, uint64_t count, trl_error *err
     room = room > UINT32_MAX ? UINT32_MAX : room;
     if (grow_arcs(fst, fst->used + room) < 0)
         return trl__fail_memory(err);
-    size_t size = arc_size(fst);
+    size_t size = trl__arc_size(fst);
     memcpy((char *)fst->arcs + fst->used * size, (char *)fst->arcs + range->first * size, range->count * size);
     *range = (trl__range){fst->used, range->count, (uint32_t)room};
     fst->used += room;
@@ -242,18 +248,17 @@ static int32_t renumber(const trl_fst *fst, const uint8_t *keep, int32_t *number
 /* Arcs move towards the front of their range; ranges stay where they are. */
 static void drop_arcs(trl_fst *fst, trl__range *range, const int32_t *number)
 {
-    size_t size = arc_size(fst);
-    char *from = (char *)fst->arcs + range->first * size, *to = from;
-    for (uint32_t i = 0; i < range->count; i++, from += size) {
-        int32_t next;
-        memcpy(&next, from + size - sizeof next, sizeof next);
-        if (number[next] == TRL_NO_STATE)
+    size_t size = trl__arc_size(fst);
+    uint64_t to = range->first;
+    for (uint64_t from = range->first; from < range->first + range->count; from++) {
+        int32_t next = number[*trl__arc_next(fst, from)];
+        if (next == TRL_NO_STATE)
             continue;
-        memmove(to, from, size);
-        memcpy(to + size - sizeof next, &number[next], sizeof next);
-        to += size;
+        if (to < from)
+            memcpy((char *)fst->arcs + to * size, (char *)fst->arcs + from * size, size);
+        *trl__arc_next(fst, to++) = next;
     }
-    range->count = (uint32_t)((size_t)(to - (char *)fst->arcs) / size - range->first);
+    range->count = (uint32_t)(to - range->first);
 }
 
 int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err)
@@ -274,6 +279,44 @@ int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err)
     fst->start = fst->start == TRL_NO_STATE ? TRL_NO_STATE : number[fst->start];
     fst->states = count;
     trl__free(number);
+    return 0;
+}
+
+int trl__fst_permute(trl_fst *fst, const int32_t *number, trl_error *err)
+{
+    trl_fst *out;
+    int code = trl__fst_like(fst, &out, err);
+    if (code == 0)
+        code = trl__fst_make_room(out, fst->states, 0, err);
+    if (code < 0) {
+        trl_fst_destroy(out);
+        return code;
+    }
+    size_t size = weight_size(fst);
+    for (int32_t s = 0; s < fst->states; s++) {
+        trl__range range = fst->range[s];
+        out->range[number[s]] = range;
+        memcpy((char *)out->final + (size_t)number[s] * size, (char *)fst->final + (size_t)s * size, size);
+        for (uint64_t i = range.first; i < range.first + range.count; i++)
+            *trl__arc_next(fst, i) = number[*trl__arc_next(fst, i)];
+    }
+    out->arcs = fst->arcs;
+    out->used = fst->used;
+    out->capacity = fst->capacity;
+    out->states = fst->states;
+    out->start = fst->start == TRL_NO_STATE ? TRL_NO_STATE : number[fst->start];
+    fst->arcs = NULL;
+    trl__fst_swap(fst, out);
+    trl_fst_destroy(out);
+    return 0;
+}
+
+int trl__fst_leads_to(const trl_fst *fst, int32_t state)
+{
+    for (int32_t s = 0; s < fst->states; s++)
+        for (uint32_t i = 0; i < fst->range[s].count; i++)
+            if (trl_fst_arc(fst, s, i).next == state)
+                return 1;
     return 0;
 }
 
@@ -331,6 +374,26 @@ const trl_symbols *trl_fst_input_symbols(const trl_fst *fst)
 const trl_symbols *trl_fst_output_symbols(const trl_fst *fst)
 {
     return fst->osymbols;
+}
+
+int trl__fst_check_semirings(const trl_fst *a, const trl_fst *b, trl_error *err)
+{
+    if (a->semiring == b->semiring)
+        return 0;
+    return trl__fail(err, TRL_EINVAL,
+                     "one machine is of the %s semiring, the other of the %s semiring; map one of them to the other's",
+                     trl_semiring_name(a->semiring), trl_semiring_name(b->semiring));
+}
+
+int trl__fst_is_acceptor(const trl_fst *fst)
+{
+    for (int32_t s = 0; s < fst->states; s++) {
+        trl__range range = fst->range[s];
+        for (uint64_t i = range.first; i < range.first + range.count; i++)
+            if (trl__arc_labels(fst, i)[0] != trl__arc_labels(fst, i)[1])
+                return 0;
+    }
+    return 1;
 }
 
 static int verify_state(const trl_fst *fst, int32_t s, trl_error *err)

@@ -26,8 +26,35 @@ struct trl_fst {
     trl_symbols *isymbols, *osymbols;
 };
 
+/* ---- Arcs whose weights don't matter: labels come first in every semiring, the next state last ---- */
+
+static inline size_t trl__arc_size(const trl_fst *fst)
+{
+    return fst->semiring == TRL_LATTICE ? sizeof(trl_arc) : sizeof(trl_arc) - sizeof(float);
+}
+
+static inline int32_t *trl__arc_labels(const trl_fst *fst, uint64_t arc) /* input, output */
+{
+    return (int32_t *)((char *)fst->arcs + arc * trl__arc_size(fst));
+}
+
+static inline int32_t *trl__arc_next(const trl_fst *fst, uint64_t arc)
+{
+    return (int32_t *)((char *)fst->arcs + (arc + 1) * trl__arc_size(fst)) - 1;
+}
+
+/* ---- Building ---- */
+
+/* Room for so many states and arcs in all. Returns 0 or TRL_ENOMEM. */
+int trl__fst_make_room(trl_fst *fst, int32_t states, uint64_t arcs, trl_error *err);
+
 /* Room for `count` more arcs at the end of a state's range. Returns 0, TRL_ELIMIT, TRL_ENOMEM. */
 int trl__fst_reserve(trl_fst *fst, int32_t state, uint64_t count, trl_error *err);
+
+/* 0 where the semirings are the same; TRL_EINVAL else. */
+int trl__fst_check_semirings(const trl_fst *a, const trl_fst *b, trl_error *err);
+
+int trl__fst_is_acceptor(const trl_fst *fst);
 
 /* An empty machine of the same semiring that shares the other's symbol tables. */
 int trl__fst_like(const trl_fst *fst, trl_fst **out, trl_error *err);
@@ -35,7 +62,19 @@ int trl__fst_like(const trl_fst *fst, trl_fst **out, trl_error *err);
 /* Each takes the other's content: how an operation that builds anew changes a machine in place. */
 void trl__fst_swap(trl_fst *a, trl_fst *b);
 
+/* The states of `other` behind those of `fst`, their arcs shifted accordingly; the start stays. The same machine twice is fine. */
+int trl__fst_append(trl_fst *fst, const trl_fst *other, trl_error *err);
+
+/* State s becomes state number[s]; the numbers are a permutation. */
+int trl__fst_permute(trl_fst *fst, const int32_t *number, trl_error *err);
+
 /* Removes the states for which keep[] is 0, with all arcs that lead to them; the others keep their order. */
 int trl__fst_keep(trl_fst *fst, const uint8_t *keep, trl_error *err);
+
+/* Removes the states from which no final state is reached. */
+int trl__fst_drop_dead_ends(trl_fst *fst, trl_error *err);
+
+/* Is there an arc to the state? */
+int trl__fst_leads_to(const trl_fst *fst, int32_t state);
 
 #endif

@@ -85,6 +85,22 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
     return (int64_t)table->count - 1;
 }
 
+/* Brings what trl__tuples_add will read first, and then (not before the first has arrived) second, towards the processor. */
+static inline void trl__tuples_expect(const trl__tuples *table, const int32_t *key)
+{
+    if (table->slot_count)
+        __builtin_prefetch(&table->slots[trl__tuple_hash(key, table->width) & (table->slot_count - 1)]);
+}
+
+static inline void trl__tuples_expect_key(const trl__tuples *table, const int32_t *key)
+{
+    if (table->slot_count == 0)
+        return;
+    uint32_t slot = table->slots[trl__tuple_hash(key, table->width) & (table->slot_count - 1)];
+    if (slot)
+        __builtin_prefetch(trl__tuples_get(table, slot - 1));
+}
+
 static inline void trl__tuples_free(trl__tuples *table)
 {
     trl__free(table->keys);

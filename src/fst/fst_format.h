@@ -1,0 +1,43 @@
+/* Readers and writers of transducers on an open source or file: what the functions of fst_file.h open, and what the fuzz targets
+ * feed with bytes.
+ */
+#ifndef TRL_FST_FST_FORMAT_H
+#define TRL_FST_FST_FORMAT_H
+
+#include "base/byte_source.h"
+
+#include <trellis/file.h>
+#include <trellis/fst_file.h>
+
+/* The first four bytes of OpenFst's binary machines, on little-endian and other computers, and of its symbol tables. */
+#define TRL__FST_MAGIC "\xD6\xFD\xB2\x7E"
+#define TRL__FST_MAGIC_BIG "\x7E\xB2\xFD\xD6"
+#define TRL__SYMBOLS_MAGIC "\x74\xFB\xB2\x7E"
+
+/* By the first bytes; what trl_fst_read does. */
+int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err);
+
+int trl__fst_read_binary(trl__source *source, trl_fst **out, trl_error *err);
+int trl__fst_read_text(trl__source *source, trl_semiring semiring, const trl_fst_text_options *options, trl_fst **out,
+                       trl_error *err);
+int trl__fst_read_arpa(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
+                       trl_error *err);
+
+/* Text, or OpenFst's binary form. */
+int trl__symbols_read(trl__source *source, trl_symbols **out, trl_error *err);
+int trl__symbols_read_binary(trl__source *source, trl_symbols **out, trl_error *err);
+int trl__symbols_write_binary(const trl_symbols *symbols, trl_file *file, trl_error *err);
+
+/* Strings of OpenFst's files: their length, then their bytes. `most` is what a sane one has. */
+int trl__read_string(trl__source *source, size_t most, char **out, trl_error *err);
+int trl__write_string(trl_file *file, const char *text, trl_error *err);
+
+int trl__fst_is_acceptor(const trl_fst *fst);
+
+/* A weight as OpenFst's tools write it with so many digits; `out` holds 64 bytes. */
+void trl__weight_text(trl_semiring semiring, trl_weight weight, int digits, char *out);
+
+/* The name of a label, or its number where there is no table. NULL: the table does not have it. `number` holds 16 bytes. */
+const char *trl__label_text(const trl_symbols *symbols, int32_t label, char *number);
+
+#endif

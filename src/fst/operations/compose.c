@@ -1,0 +1,369 @@
+/* Composition: pairs of states, from the pair of starts on; an arc where the first machine writes what the second reads.
+ *
+ * Labels meet by merging the arcs of both states, by looking for those of the smaller in the larger, or, where the second machine has
+ * labels that stand for others, by asking it for every label of the first. Epsilons need no partner, and so
+ * the same path could be walked in several orders; a filter, the third part of a state, forbids all but one
+ * (Mohri, Pereira, Riley, "Weighted automata in text and speech processing", 1996; Allauzen, Mohri, "3-way composition", 2008).
+ * O(pairs that are reached * (arcs of the smaller + matches)).
+ */
+#include "fst/matching.h"
+#include "fst/product.h"
+
+#include <trellis/fst_compose.h>
+#include <trellis/fst_structure.h>
+
+TRL__EACH(int, fst_compose,
+          (const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst *out, trl_error *err));
+
+typedef struct composition {
+    side a, b; /* the first's output and the second's input side */
+    product p;
+    const trl_compose_options *o;
+    int special;      /* labels of the second machine stand for others */
+    int rewrite_both; /* it is an acceptor: where a label is stood for, it is written, too */
+    trl_error *err;
+} composition;
+
+/* ---- Epsilons ---- */
+
+/* The filter after the first machine, the second, or both have moved by epsilon; NEVER: that is forbidden. */
+typedef struct moves {
+    int32_t first, second, both;
+} moves;
+
+#define NEVER (-1)
+
+/* Filter 1: the second machine has moved, and the first may not before they meet. */
+static moves sequence(int32_t filter, int first)
+{
+    int32_t after = first & SIDE_ALL_EPSILON ? NEVER : first & SIDE_NO_EPSILON ? 0 : 1;
+    return (moves){filter == 0 ? 0 : NEVER, after, NEVER};
+}
+
+/* Filter 1: the first machine has moved, and the second may not. */
+static moves alternative(int32_t filter, int second)
+{
+    int32_t after = second & SIDE_ALL_EPSILON ? NEVER : second & SIDE_NO_EPSILON ? 0 : 1;
+    return (moves){after, filter == 0 ? 0 : NEVER, NEVER};
+}
+
+/* Both move at once as long as they can; filters 1 and 2: the first or the second goes on alone, and the other may not. */
+static moves together(int32_t filter, int first, int second)
+{
+    if (filter != 0)
+        return (moves){filter == 1 ? 1 : NEVER, filter == 2 ? 2 : NEVER, NEVER};
+    return (moves){second & SIDE_NO_EPSILON    ? 0
+                   : second & SIDE_ALL_EPSILON ? NEVER
+                                               : 1,
+                   first & SIDE_NO_EPSILON    ? 0
+                   : first & SIDE_ALL_EPSILON ? NEVER
+                                              : 2,
+                   0};
+}
+
+static moves allowed(trl_compose_filter kind, int32_t filter, int first, int second)
+{
+    switch (kind) {
+    case TRL_FILTER_ALT_SEQUENCE: return alternative(filter, second);
+    case TRL_FILTER_MATCH: return together(filter, first, second);
+    case TRL_FILTER_TRIVIAL: return (moves){0, 0, 0};
+    case TRL_FILTER_NULL: return (moves){NEVER, NEVER, 0};
+    default: return sequence(filter, first);
+    }
+}
+
+static int meet(composition *c, const arc *x, const arc *y, int32_t filter)
+{
+    arc joined = {x->ilabel, y->olabel, times(x->weight, y->weight), TRL_NO_STATE};
+    return product_arc(&c->p, joined, x->next, y->next, filter, c->err);
+}
+
+static int meet_epsilons(composition *c, int32_t a, int32_t b, const moves *m)
+{
+    const arc *x = arcs_of(c->a.fst, a), *x_end = x + arc_count(c->a.fst, a);
+    const arc *y_first = arcs_of(c->b.fst, b), *y_end = y_first + arc_count(c->b.fst, b);
+    arc stay_a = {0, 0, ONE, a}, stay_b = {0, 0, ONE, b};
+    int code = 0, sorted_a = c->a.traits[a] & SIDE_SORTED, sorted_b = c->b.traits[b] & SIDE_SORTED;
+    int second = !(c->b.traits[b] & SIDE_NO_EPSILON) && c->o->phi != 0;
+    for (const arc *y = y_first; code == 0 && second && m->second != NEVER && y < y_end; y++)
+        if (y->ilabel == 0)
+            code = meet(c, &stay_a, y, m->second);
+        else if (sorted_b)
+            break;
+    for (; code == 0 && !(c->a.traits[a] & SIDE_NO_EPSILON) && x < x_end; x++) {
+        if (x->olabel != 0) {
+            if (sorted_a)
+                break;
+            continue;
+        }
+        if (m->first != NEVER)
+            code = meet(c, x, &stay_b, m->first);
+        for (const arc *y = y_first; code == 0 && second && m->both != NEVER && y < y_end; y++)
+            if (y->ilabel == 0)
+                code = meet(c, x, y, m->both);
+            else if (sorted_b)
+                break;
+    }
+    return code;
+}
+
+/* ---- Labels ---- */
+
+/* Both are sorted and of like size. */
+static int merge(composition *c, int32_t a, int32_t b)
+{
+    const arc *x = arcs_of(c->a.fst, a), *x_end = x + arc_count(c->a.fst, a);
+    const arc *y = arcs_of(c->b.fst, b), *y_end = y + arc_count(c->b.fst, b);
+    int code = 0;
+    while (code == 0 && x < x_end && y < y_end) {
+        if (x->olabel < y->ilabel || x->olabel == 0)
+            x++;
+        else if (y->ilabel < x->olabel)
+            y++;
+        else {
+            for (const arc *z = y; code == 0 && z < y_end && z->ilabel == x->olabel; z++)
+                code = meet(c, x, z, 0);
+            x++;
+        }
+    }
+    return code;
+}
+
+static int look_in_second(composition *c, int32_t a, int32_t b)
+{
+    const arc *x = arcs_of(c->a.fst, a), *x_end = x + arc_count(c->a.fst, a);
+    const arc *first = arcs_of(c->b.fst, b), *end = first + arc_count(c->b.fst, b);
+    int code = 0;
+    for (; code == 0 && x < x_end; x++)
+        if (x->olabel != 0)
+            for (const arc *y = first + side_find(&c->b, b, x->olabel, 0);
+                 code == 0 && y < end && y->ilabel == x->olabel; y++)
+                code = meet(c, x, y, 0);
+    return code;
+}
+
+static int look_in_first(composition *c, int32_t a, int32_t b)
+{
+    const arc *y = arcs_of(c->b.fst, b), *y_end = y + arc_count(c->b.fst, b);
+    const arc *first = arcs_of(c->a.fst, a), *end = first + arc_count(c->a.fst, a);
+    int code = 0;
+    for (; code == 0 && y < y_end; y++)
+        if (y->ilabel != 0)
+            for (const arc *x = first + side_find(&c->a, a, y->ilabel, 1);
+                 code == 0 && x < end && x->olabel == y->ilabel; x++)
+                code = meet(c, x, y, 0);
+    return code;
+}
+
+static int meet_labels(composition *c, int32_t a, int32_t b)
+{
+    int sorted_a = c->a.traits[a] & SIDE_SORTED, sorted_b = c->b.traits[b] & SIDE_SORTED;
+    uint32_t count_a = arc_count(c->a.fst, a), count_b = arc_count(c->b.fst, b);
+    if (!sorted_a && !sorted_b)
+        return trl__fail(c->err, TRL_EINVAL,
+                         "state %d of the first machine is not sorted by output label, nor state %d of the second by "
+                         "input label; sort one of the machines",
+                         (int)a, (int)b);
+    if (sorted_a && sorted_b && count_a / 4 <= count_b && count_b / 4 <= count_a)
+        return merge(c, a, b);
+    return sorted_b && (!sorted_a || count_a <= count_b) ? look_in_second(c, a, b) : look_in_first(c, a, b);
+}
+
+/* ---- Labels that stand for others ---- */
+
+/* The first arc with that label, or NULL. */
+static const arc *first_with(const composition *c, int32_t b, int32_t label)
+{
+    if (label < 0 || arc_count(c->b.fst, b) == 0)
+        return NULL;
+    uint32_t at = side_find(&c->b, b, label, 0);
+    const arc *y = arcs_of(c->b.fst, b) + at;
+    return at < arc_count(c->b.fst, b) && y->ilabel == label ? y : NULL;
+}
+
+/* The arc meets all arcs of the state with the label `with`; `before` is the weight of the failure arcs that led there. */
+static int meet_each(composition *c, const arc *x, int32_t b, const arc *y, weight before)
+{
+    const arc *end = arcs_of(c->b.fst, b) + arc_count(c->b.fst, b);
+    int32_t with = y->ilabel;
+    int code = 0;
+    for (; code == 0 && y < end && y->ilabel == with; y++) {
+        arc taken = *y;
+        taken.weight = times(before, y->weight);
+        if (with != x->olabel && c->rewrite_both)
+            taken.olabel = x->olabel;
+        code = meet(c, x, &taken, 0);
+    }
+    return code;
+}
+
+static int side_check(composition *c, int32_t b)
+{
+    int traits = side_traits(&c->b, b, 0);
+    if (!traits)
+        return trl__fail_memory(c->err);
+    if (!(traits & SIDE_SORTED))
+        return trl__fail(c->err, TRL_EINVAL,
+                         "state %d of the second machine is not sorted by input label, as phi, rho and sigma need it",
+                         (int)b);
+    return 0;
+}
+
+/* One label: in the state itself, by sigma too; else by rho; else where the failure arc leads. A failure arc back to its own state
+ * reads the label. */
+static int meet_specially(composition *c, const arc *x, int32_t b)
+{
+    weight before = ONE;
+    int code = 0;
+    for (int32_t steps = 0; code == 0; steps++) {
+        const arc *y = first_with(c, b, x->olabel), *sigma = first_with(c, b, c->o->sigma);
+        if (y)
+            code = meet_each(c, x, b, y, before);
+        if (code == 0 && sigma)
+            code = meet_each(c, x, b, sigma, before);
+        if (y || sigma || code < 0)
+            return code;
+        if ((y = first_with(c, b, c->o->rho)))
+            return meet_each(c, x, b, y, before);
+        if (!(y = first_with(c, b, c->o->phi)))
+            return 0;
+        if (y->next == b)
+            return meet_each(c, x, b, y, before);
+        if (steps > c->b.fst->states)
+            return trl__fail(c->err, TRL_EINVAL,
+                             "the failure arcs of the second machine (label %d) form a cycle, at state %d",
+                             (int)c->o->phi, (int)b);
+        before = times(before, y->weight);
+        b = y->next;
+        code = side_check(c, b);
+    }
+    return code;
+}
+
+static int meet_labels_specially(composition *c, int32_t a, int32_t b)
+{
+    const arc *x = arcs_of(c->a.fst, a), *end = x + arc_count(c->a.fst, a);
+    int code = side_check(c, b);
+    for (; code == 0 && x < end; x++) {
+        if (x->olabel == 0)
+            continue;
+        if (x->olabel == c->o->phi || x->olabel == c->o->rho || x->olabel == c->o->sigma)
+            return trl__fail(c->err, TRL_EINVAL,
+                             "the first machine writes label %d (state %d), which stands for others in the second",
+                             (int)x->olabel, (int)a);
+        code = meet_specially(c, x, b);
+    }
+    return code;
+}
+
+/* A state that is not final ends as the state does to which its failure arcs lead. */
+static weight final_behind_failure(composition *c, int32_t b, trl_error *err, int *code)
+{
+    weight before = ONE;
+    for (int32_t steps = 0; steps <= c->b.fst->states; steps++) {
+        if (!is_zero(final_of(c->b.fst, b)))
+            return times(before, final_of(c->b.fst, b));
+        if ((*code = side_check(c, b)) < 0)
+            return ZERO;
+        const arc *y = first_with(c, b, c->o->phi);
+        if (!y || y->next == b)
+            return ZERO;
+        before = times(before, y->weight);
+        b = y->next;
+    }
+    *code = trl__fail(err, TRL_EINVAL, "the failure arcs of the second machine (label %d) form a cycle, at state %d",
+                      (int)c->o->phi, (int)b);
+    return ZERO;
+}
+
+/* ---- All of it ---- */
+
+static int expand(composition *c)
+{
+    const int32_t *tuple = product_tuple(&c->p);
+    int32_t a = tuple[0], b = tuple[1], filter = tuple[2];
+    int first = side_traits(&c->a, a, 1), second = side_traits(&c->b, b, 0), code = 0;
+    if (!first || !second)
+        return trl__fail_memory(c->err);
+    weight final_a = final_of(c->a.fst, a);
+    if (!is_zero(final_a)) {
+        weight final_b = c->o->phi == TRL_NO_LABEL ? final_of(c->b.fst, b) : final_behind_failure(c, b, c->err, &code);
+        if (!is_zero(final_b))
+            set_final(c->p.out, c->p.state, times(final_a, final_b));
+    }
+    if (c->o->phi == 0) /* its epsilons are failure arcs */
+        second |= SIDE_NO_EPSILON;
+    if (code == 0 && !(first & second & SIDE_NO_EPSILON)) {
+        moves m = allowed(c->o->filter, filter, first, second);
+        code = meet_epsilons(c, a, b, &m);
+    }
+    if (code < 0)
+        return code;
+    return c->special ? meet_labels_specially(c, a, b) : meet_labels(c, a, b);
+}
+
+int FN(fst_compose)(const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst *out,
+                    trl_error *err)
+{
+    if (a->start == TRL_NO_STATE || b->start == TRL_NO_STATE)
+        return 0;
+    composition c = {.o = options, .err = err};
+    c.special = options->phi >= 0 || options->rho >= 0 || options->sigma >= 0;
+    c.rewrite_both = c.special && trl__fst_is_acceptor(b);
+    int code = product_open(&c.p, out, options->most_states, err);
+    if (side_open(&c.a, a) < 0)
+        code = trl__fail_memory(err);
+    if (side_open(&c.b, b) < 0)
+        code = trl__fail_memory(err);
+    if (code == 0)
+        code = product_start(&c.p, (int32_t[]){a->start, b->start, 0}, err);
+    while (code == 0 && (code = product_next(&c.p, err)) > 0)
+        code = expand(&c);
+    side_close(&c.a);
+    side_close(&c.b);
+    product_close(&c.p);
+    return code;
+}
+
+#if TRL__FIRST
+trl_compose_options trl_compose_defaults(void)
+{
+    return (trl_compose_options){.connect = 1, .phi = TRL_NO_LABEL, .rho = TRL_NO_LABEL, .sigma = TRL_NO_LABEL};
+}
+
+static int check(const trl_compose_options *o, trl_error *err)
+{
+    if (o->rho == 0 || o->sigma == 0)
+        return trl__fail(err, TRL_EINVAL, "epsilon can't stand for other labels");
+    return 0;
+}
+
+static int dispatch(const trl_fst *a, const trl_fst *b, const trl_compose_options *o, trl_fst *out, trl_error *err)
+{
+    TRL__DISPATCH(a->semiring, fst_compose, (a, b, o, out, err));
+}
+
+int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst **out,
+                    trl_error *err)
+{
+    trl_compose_options defaults = trl_compose_defaults();
+    options = options ? options : &defaults;
+    *out = NULL;
+    int code = trl__fst_check_semirings(a, b, err);
+    if (code == 0)
+        code = check(options, err);
+    if (code == 0)
+        code = trl_fst_create(a->semiring, out, err);
+    if (code < 0)
+        return code;
+    trl_fst_set_symbols(*out, trl_symbols_share(a->isymbols), trl_symbols_share(b->osymbols));
+    code = dispatch(a, b, options, *out, err);
+    if (code == 0 && options->connect)
+        code = trl__fst_drop_dead_ends(*out, err); /* all are reached from the start */
+    if (code < 0) {
+        trl_fst_destroy(*out);
+        *out = NULL;
+    }
+    return code;
+}
+#endif
