@@ -293,7 +293,7 @@ int trl__best_trace(trl_transduce_work *w, size_t position, uint32_t state, uint
 }
 
 /* The best end: ties go to the earlier position, then the lower state. */
-static int find_end(const trl_transduce_work *w, size_t *position, uint32_t *state)
+int trl__best_end(const trl_transduce_work *w, size_t *position, uint32_t *state)
 {
     double best = INFINITY;
     int found = 0;
@@ -338,7 +338,7 @@ int trl__best_path(trl_transduce_work *w, trl_transduction *result, trl_error *e
     size_t position = 0;
     uint32_t state = 0;
     int code = trl__best_search(w, err);
-    if (code < 0 || !find_end(w, &position, &state))
+    if (code < 0 || !trl__best_end(w, &position, &state))
         return code;
     w->path_weight = trl__end_weight(w, state) + (double)w->plan.final[position];
     code = trl__best_trace(w, position, state, &state, err);

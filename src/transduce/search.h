@@ -38,7 +38,8 @@ typedef struct trl__plan {
     size_t *out_first;      /* by position, and one more: */
     uint32_t *out;          /* the steps that leave it */
     int32_t closure_output; /* of arcs in the closure */
-    int split; /* only odd positions have a closure */
+    int split;    /* only odd positions have a closure */
+    int open_end; /* the last position has none */
     const double *start_weights; /* by state, or NULL: 0 in the start state */
     const double *end_weights;   /* by state, or NULL: the transducer's */
     size_t step_capacity, first_capacity, final_capacity, out_capacity, out_first_capacity;
@@ -110,7 +111,8 @@ void trl__plan_free(trl__plan *plan);
 
 static inline int trl__plan_closes(const trl_transduce_work *w, size_t position)
 {
-    return w->t->epsilons.symbol >= 0 && (!w->plan.split || position % 2 == 1);
+    return w->t->epsilons.symbol >= 0 && (!w->plan.split || position % 2 == 1) &&
+           !(w->plan.open_end && position == w->plan.positions - 1);
 }
 
 static inline double trl__end_weight(const trl_transduce_work *w, uint32_t state)
@@ -166,6 +168,7 @@ int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_tr
 /* Nodes with scores and back-pointers for the whole plan; then the best path that ends in a node, appended in reverse to arcs[] down to
  * position 0; returns the state it starts from. */
 int trl__best_search(trl_transduce_work *w, trl_error *err);
+int trl__best_end(const trl_transduce_work *w, size_t *position, uint32_t *state); /* 0: no path */
 int trl__best_trace(trl_transduce_work *w, size_t position, uint32_t state, uint32_t *from, trl_error *err);
 int trl__best_outputs(trl_transduce_work *w, trl_transduction *result, trl_error *err); /* arcs[] is in reverse */
 

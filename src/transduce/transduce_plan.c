@@ -27,7 +27,7 @@ static int begin(trl__plan *plan, size_t positions, trl_error *err)
     plan->positions = positions;
     plan->steps = 0;
     plan->closure_output = TRL__ANY_OUTPUT;
-    plan->split = 0;
+    plan->split = plan->open_end = 0;
     plan->start_weights = plan->end_weights = NULL;
     for (size_t p = 0; p < positions; p++)
         plan->final[p] = INFINITY;
