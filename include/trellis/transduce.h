@@ -197,6 +197,38 @@ typedef enum trl_train_normal {
 TRL_API int trl_transducer_estimate(const trl_transducer *transducer, const trl_counts *counts, trl_train_normal normal,
                                     trl_transducer **out, trl_error *err);
 
+/* The E-step: counts of all inputs, added in their order. */
+TRL_API int trl_transduce_count(const trl_transducer *transducer, trl_pool *pool, const trl_transduce_input *inputs,
+                                size_t count, trl_counts **out, trl_error *err);
+
+typedef struct trl_train_pairs_options {
+    trl_train_normal normal;
+    int rounds;        /* at least 1 */
+    double least_gain; /* a round that lowers the weight by less than this part of it is the last; 0: any gain counts */
+    trl_pool *pool;    /* NULL: one thread */
+    int (*each)(void *user, int round, const trl_counts *counts, trl_error *err); /* NULL, or called after counting; < 0 stops */
+    void *user;
+} trl_train_pairs_options;
+
+/* EM: counting and estimating by turns. The likelihood of the inputs (of input and output where `target` is given) never falls, but for
+ * rounding. `each` also sees the counts of the result. Inputs without a path are passed over. Returns 0, TRL_EINVAL (no input has a path), or
+ * as trl_transduce. */
+TRL_API int trl_transducer_train(const trl_transducer *transducer, const trl_train_pairs_options *options,
+                                 const trl_transduce_input *inputs, size_t count, trl_transducer **out, trl_error *err);
+
+/* ---- Inputs from text ---- */
+
+typedef struct trl_transduce_text trl_transduce_text;
+
+#define TRL_UNKNOWN_LABEL INT32_MAX /* of a name that the table does not have: no transducer should */
+
+/* One string per line, words with blanks between: names of the table, or numbers without one. pairs: `input TAB output`. "-" is standard
+ * input; gzip too. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with file and line), TRL_ENOMEM. */
+TRL_API int trl_transduce_text_read(const char *path, const trl_symbols *input, const trl_symbols *output, int pairs,
+                                    trl_transduce_text **out, trl_error *err);
+TRL_API void trl_transduce_text_destroy(trl_transduce_text *text);
+TRL_API const trl_transduce_input *trl_transduce_text_inputs(const trl_transduce_text *text, size_t *count);
+
 TRL_END_DECLS
 
 #endif

@@ -3,23 +3,13 @@
  * A code is the number of a pair of labels, a weight, or both. Where weights are encoded, an end is an arc as well: its code leads to a final state
  * without arcs, which all ends share. Decoding folds such arcs into final weights again. O(arcs), one look into a table for each.
  */
-#include "fst/tuple_table.h"
+#include "fst/codes_data.h"
 #include "fst/weighted.h"
-
-#include <trellis/fst_structure.h>
 
 TRL__EACH(int, fst_encode, (trl_fst * fst, trl_fst_codes *codes, trl_error *err));
 TRL__EACH(int, fst_decode, (trl_fst * fst, const trl_fst_codes *codes, trl_error *err));
 
 #define AN_END (-1) /* in place of the input label */
-
-struct trl_fst_codes {
-    int what;
-    int in_use;
-    trl_semiring semiring; /* of the machines that were encoded */
-    trl__tuples table;     /* (input label, output label, the weight's bits); label n is tuple n - 1 */
-    trl_symbols *isymbols, *osymbols;
-};
 
 static void bits_of(weight w, int32_t bits[2])
 {
@@ -39,62 +29,60 @@ static weight weight_of(const int32_t bits[2])
 /* The label of the code; negative: out of memory. */
 static int64_t code_of(trl_fst_codes *codes, int32_t ilabel, int32_t olabel, weight w)
 {
-    int32_t key[4] = {ilabel, codes->what & TRL_ENCODE_LABELS ? olabel : 0};
+    int32_t key[4] = {ilabel, (codes->what & TRL_ENCODE_LABELS) || ilabel == AN_END ? olabel : 0};
     if (codes->what & TRL_ENCODE_WEIGHTS)
         bits_of(w, key + 2);
     int64_t tuple = trl__tuples_add(&codes->table, key);
     return tuple < 0 || tuple == INT32_MAX ? -1 : tuple + 1;
 }
 
-static int encode_arcs(trl_fst *fst, trl_fst_codes *codes)
+static int encode_arcs(trl_fst *fst, trl_fst_codes *codes, int32_t s)
 {
-    for (int32_t s = 0; s < fst->states; s++) {
-        arc *arcs = arcs_of(fst, s);
-        for (uint32_t i = 0; i < arc_count(fst, s); i++) {
-            int64_t code = code_of(codes, arcs[i].ilabel, arcs[i].olabel, arcs[i].weight);
-            if (code < 0)
-                return -1;
-            arcs[i].ilabel = (int32_t)code;
-            if (codes->what & TRL_ENCODE_LABELS)
-                arcs[i].olabel = (int32_t)code;
-            if (codes->what & TRL_ENCODE_WEIGHTS)
-                arcs[i].weight = ONE;
-        }
-    }
-    return 0;
-}
-
-/* Final weights become arcs to one new final state. */
-static int encode_ends(trl_fst *fst, trl_fst_codes *codes, trl_error *err)
-{
-    int32_t states = fst->states, end = TRL_NO_STATE;
-    for (int32_t s = 0; s < states; s++) {
-        weight final = final_of(fst, s);
-        if (is_zero(final))
-            continue;
-        if (end == TRL_NO_STATE) {
-            end = push_state(fst, err);
-            if (end < 0)
-                return end;
-            set_final(fst, end, ONE);
-        }
-        int64_t code = code_of(codes, AN_END, AN_END, final);
+    arc *arcs = arcs_of(fst, s);
+    for (uint32_t i = 0; i < arc_count(fst, s); i++) {
+        int64_t code = code_of(codes, arcs[i].ilabel, arcs[i].olabel, arcs[i].weight);
         if (code < 0)
-            return trl__fail_memory(err);
-        int32_t olabel = codes->what & TRL_ENCODE_LABELS ? (int32_t)code : 0;
-        int result = push_arc(fst, s, (arc){(int32_t)code, olabel, ONE, end}, err);
-        if (result < 0)
-            return result;
-        set_final(fst, s, ZERO);
+            return -1;
+        arcs[i].ilabel = (int32_t)code;
+        if (codes->what & TRL_ENCODE_LABELS)
+            arcs[i].olabel = (int32_t)code;
+        if (codes->what & TRL_ENCODE_WEIGHTS)
+            arcs[i].weight = ONE;
     }
     return 0;
 }
 
+/* The state's final weight becomes an arc to the one new final state, *end, which is made when it is first needed. */
+static int encode_end(trl_fst *fst, trl_fst_codes *codes, int32_t s, int32_t *end, trl_error *err)
+{
+    weight final = final_of(fst, s);
+    if (is_zero(final))
+        return 0;
+    if (*end == TRL_NO_STATE) {
+        *end = push_state(fst, err);
+        if (*end < 0)
+            return *end;
+        set_final(fst, *end, ONE);
+    }
+    int64_t code = code_of(codes, AN_END, AN_END, final);
+    if (code < 0)
+        return trl__fail_memory(err);
+    int32_t olabel = codes->what & TRL_ENCODE_LABELS ? (int32_t)code : 0;
+    set_final(fst, s, ZERO);
+    return push_arc(fst, s, (arc){(int32_t)code, olabel, ONE, *end}, err);
+}
+
+/* State by state, so that codes are numbered as OpenFst numbers them. */
 int FN(fst_encode)(trl_fst *fst, trl_fst_codes *codes, trl_error *err)
 {
-    if (encode_arcs(fst, codes) < 0)
-        return trl__fail_memory(err);
-    return codes->what & TRL_ENCODE_WEIGHTS ? encode_ends(fst, codes, err) : 0;
+    int32_t states = fst->states, end = TRL_NO_STATE;
+    int code = 0;
+    for (int32_t s = 0; code == 0 && s < states; s++) {
+        code = encode_arcs(fst, codes, s) < 0 ? trl__fail_memory(err) : 0;
+        if (code == 0 && (codes->what & TRL_ENCODE_WEIGHTS))
+            code = encode_end(fst, codes, s, &end, err);
+    }
+    return code;
 }
 
 static int check_labels(const trl_fst *fst, const trl_fst_codes *codes, trl_error *err)
