@@ -105,8 +105,8 @@ static int read_inputs(job *j, int pairs, int count, char **paths)
         return read_lattices(j, count, paths);
     if (count > 1)
         return cli_usage_error(j->command, "one file of strings can be read, not %d; lattices need --lattices", count);
-    int code = trl_transduce_text_read(count > 0 ? paths[0] : "-", input_table(j), output_table(j), pairs, &j->text,
-                                       &j->err);
+    int code =
+        trl_transduce_text_read(count > 0 ? paths[0] : "-", input_table(j), output_table(j), pairs, &j->text, &j->err);
     if (code == 0)
         j->inputs = trl_transduce_text_inputs(j->text, &j->count);
     return code;
@@ -275,8 +275,8 @@ static int run_counts(void *values, int count, char **arguments)
     if (code == 0)
         code = trl_counts_create(j.transducer, &counts, &j.err);
     if (code == 0)
-        code = trl_transduce_batch(j.transducer, &j.options, TRL_TRANSDUCE_COUNTS, j.inputs, j.count, add_counts, counts,
-                                   &j.err);
+        code = trl_transduce_batch(j.transducer, &j.options, TRL_TRANSDUCE_COUNTS, j.inputs, j.count, add_counts,
+                                   counts, &j.err);
     if (code == 0)
         j.without = (size_t)trl_counts_without(counts);
     if (code == 0)
@@ -386,15 +386,17 @@ static int run_index(void *values, int count, char **arguments)
 #define TABLES                                                                                                   \
     OPTION("isymbols", 0, CLI_TEXT, isymbols, "FILE", "symbol table of the input side; else the machine's own"), \
         OPTION("osymbols", 0, CLI_TEXT, osymbols, "FILE", "symbol table of the output side; else the machine's own")
-#define LATTICES OPTION("lattices", 0, CLI_FLAG, lattices, NULL, "INPUTs are acyclic transducers, whose output side is read")
-#define PAIRS OPTION("pairs", 0, CLI_FLAG, pairs, NULL, "lines are `input TAB output`: only paths that write the output count")
+#define LATTICES \
+    OPTION("lattices", 0, CLI_FLAG, lattices, NULL, "INPUTs are acyclic transducers, whose output side is read")
+#define PAIRS \
+    OPTION("pairs", 0, CLI_FLAG, pairs, NULL, "lines are `input TAB output`: only paths that write the output count")
 #define METHOD                                                                                                      \
     OPTION("method", 0, CLI_TEXT, method, "NAME",                                                                   \
            "frontier (default): arcs of live states; serial: all arcs of each symbol; parallel: threads within an " \
            "input; prefix: parts of an input at the same time (up to 256 states)")
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")
 
-#define MACHINES                                                                                                      \
+#define MACHINES                                                                                                       \
     "MACHINE is a transducer of the tropical or log semiring in any form that `trellis fst` reads, or a file of "      \
     "`trellis fst index`, which is mapped and so there at once. INPUT has one string on each line (standard input by " \
     "default), words of the symbol table or numbers; gzip is fine. With --lattices, every INPUT is a transducer. "
@@ -417,8 +419,9 @@ static const cli_option counts_options[] = {
     {0}};
 static const cli_option train_options[] = {
     OUTPUT,
-    OPTION("normal", 0, CLI_TEXT, normal, "HOW",
-           "joint (default): arcs of a state and its end add up to 1; conditional: arcs of a state with the same input"),
+    OPTION(
+        "normal", 0, CLI_TEXT, normal, "HOW",
+        "joint (default): arcs of a state and its end add up to 1; conditional: arcs of a state with the same input"),
     OPTION("rounds", 0, CLI_INT, rounds, "N", "at most so many (20)"),
     OPTION("gain", 0, CLI_NUMBER, gain, "X", "stop when a round lowers the weight by less than this part (1e-5)"),
     OPTION("counts", 0, CLI_LIST, add, "FILE",
@@ -431,26 +434,28 @@ static const cli_option index_options[] = {OUTPUT, {0}};
 
 static const struct transduce_values no_defaults, train_defaults = {.rounds = 20, .gain = 1e-5};
 
-#define COMMAND(op, synopsis_, summary_, description_, examples_, options_, most_, defaults_)   \
-    const cli_command cmd_fst_##op = {.name = "fst " #op,                                       \
-                                      .synopsis = synopsis_,                                    \
-                                      .summary = summary_,                                      \
-                                      .description = description_,                              \
-                                      .options = options_,                                      \
-                                      .examples = examples_,                                    \
-                                      .least = 1,                                               \
-                                      .most = most_,                                            \
-                                      .values_size = sizeof(struct transduce_values),           \
-                                      .defaults = &defaults_,                                   \
+#define COMMAND(op, synopsis_, summary_, description_, examples_, options_, most_, defaults_) \
+    const cli_command cmd_fst_##op = {.name = "fst " #op,                                     \
+                                      .synopsis = synopsis_,                                  \
+                                      .summary = summary_,                                    \
+                                      .description = description_,                            \
+                                      .options = options_,                                    \
+                                      .examples = examples_,                                  \
+                                      .least = 1,                                             \
+                                      .most = most_,                                          \
+                                      .values_size = sizeof(struct transduce_values),         \
+                                      .defaults = &defaults_,                                 \
                                       .run = run_##op}
 
 COMMAND(viterbi, "MACHINE [INPUT…]", "writes the output of the best path for every input",
-        "Finds the path of the lowest weight that reads the input, and writes its output labels on a line. " MACHINES NO_PATH,
+        "Finds the path of the lowest weight that reads the input, and writes its output labels on a line. " MACHINES
+            NO_PATH,
         "trellis fst viterbi translation.fst sentences.txt\n"
         "trellis fst viterbi --weights --lattices grammar.fst a.fst b.fst",
         viterbi_options, MOST_ARGUMENTS, no_defaults);
 COMMAND(forward, "MACHINE [INPUT…]", "writes the sum over all paths for every input",
-        "Writes -log of the sum of all paths' probabilities, e^-weight, added up from the start to the end. " MACHINES NO_PATH,
+        "Writes -log of the sum of all paths' probabilities, e^-weight, added up from the start to the end. " MACHINES
+            NO_PATH,
         "trellis fst forward model.fst strings.txt", sum_options, MOST_ARGUMENTS, no_defaults);
 COMMAND(backward, "MACHINE [INPUT…]", "the same as forward, from the end to the start",
         "Writes -log of the sum of all paths' probabilities, added up from the end to the start: the numbers of "
@@ -474,6 +479,7 @@ COMMAND(train, "MACHINE [PAIRS] [-o FILE]", "trains weights from inputs and outp
         "trellis fst train model.fst --counts part1.counts --counts part2.counts -o next.fst",
         train_options, MOST_ARGUMENTS, train_defaults);
 COMMAND(index, "MACHINE -o FILE", "writes a transducer in the form that searches use",
-        "Arcs by input symbol and source, in a file that `trellis fst viterbi` and the others map into memory: a machine of "
+        "Arcs by input symbol and source, in a file that `trellis fst viterbi` and the others map into memory: a "
+        "machine of "
         "150 million arcs is there at once. Arcs are checked when their symbol is used for the first time.",
         "trellis fst index translation.fst -o translation.trt", index_options, 1, no_defaults);

@@ -8,7 +8,8 @@
 
 extern const cli_command cmd_align, cmd_corpus_check, cmd_features, cmd_features_copy, cmd_features_show, cmd_help,
     cmd_model_convert, cmd_model_show, cmd_model_stat, cmd_report, cmd_train, cmd_version;
-extern const cli_command cmd_fst_backward, cmd_fst_counts, cmd_fst_forward, cmd_fst_index, cmd_fst_train, cmd_fst_viterbi;
+extern const cli_command cmd_fst_backward, cmd_fst_counts, cmd_fst_forward, cmd_fst_index, cmd_fst_train,
+    cmd_fst_viterbi;
 extern const cli_command cmd_fst_arcsort, cmd_fst_arpa, cmd_fst_closure, cmd_fst_compile, cmd_fst_compose,
     cmd_fst_concat, cmd_fst_connect, cmd_fst_convert, cmd_fst_decode, cmd_fst_determinize, cmd_fst_difference,
     cmd_fst_disambiguate, cmd_fst_draw, cmd_fst_encode, cmd_fst_epsnormalize, cmd_fst_equal, cmd_fst_equivalent,

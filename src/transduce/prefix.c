@@ -58,7 +58,8 @@ static void follow_symbol(const prefix *p, part *a, const trl__symbol *s)
     const trl_transducer *t = p->w->t;
     fill(p, a, a->y);
     for (uint64_t k = s->arc; k < s->arc + s->arcs; k++)
-        add_row(p, a->columns, a->x + t->source[k] * a->columns, t->arc[k].weight, a->y + t->arc[k].target * a->columns);
+        add_row(p, a->columns, a->x + t->source[k] * a->columns, t->arc[k].weight,
+                a->y + t->arc[k].target * a->columns);
     double *other = a->x;
     a->x = a->y;
     a->y = other;
@@ -298,7 +299,8 @@ static int join_paths(prefix *p, trl_transduction *result, trl_error *err)
             return code;
         if (TRL_GROW(out->arcs, out->arc_capacity, out->arc_count + work->out.arc_count) < 0)
             return trl__fail_memory(err);
-        memcpy(out->arcs + out->arc_count, work->out.arcs, work->out.arc_count * sizeof *out->arcs);
+        if (work->out.arc_count > 0)
+            memcpy(out->arcs + out->arc_count, work->out.arcs, work->out.arc_count * sizeof *out->arcs);
         out->arc_count += work->out.arc_count;
         p->w->path_weight += work->path_weight;
     }
@@ -408,7 +410,8 @@ int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_tr
 {
     for (size_t i = 0; i < w->plan.steps; i++)
         if (w->plan.step[i].to != i + 1 || w->plan.step[i].output != TRL__ANY_OUTPUT)
-            return trl__fail(err, TRL_EINVAL, "method prefix reads strings only, without a given output; use another method");
+            return trl__fail(err, TRL_EINVAL,
+                             "method prefix reads strings only, without a given output; use another method");
     size_t threads = w->options.pool ? (size_t)trl_pool_threads(w->options.pool) : 1, parts = threads < 2 ? 2 : threads;
     prefix p = {.w = w,
                 .operation = operation,

@@ -11,7 +11,7 @@ struct trl_transduce_text {
     size_t label_count, label_capacity;
     struct place {
         size_t input, inputs, output, outputs;
-    } *places;
+    } * places;
     size_t place_capacity;
     trl_transduce_input *inputs;
     size_t count;

@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-#define LEAST 1e-30 /* of a group's counts: what is below can't be needed by any input, and sums of it are too small for a float */
+#define LEAST \
+    1e-30 /* of a group's counts: what is below can't be needed by any input, and sums of it are too small for a float */
 
 /* -log(count / total), or the old weight where nothing was counted. */
 static float new_weight(double count, double total, float old)
@@ -40,8 +41,8 @@ static int add_row(trl_transducer_builder *b, const trl_transducer *t, const trl
                    uint32_t row, double total, trl_error *err)
 {
     int code = 0;
-    for (uint64_t k = s->arc + t->row_first[s->row + row];
-         code == 0 && k < s->arc + t->row_first[s->row + row + 1]; k++)
+    for (uint64_t k = s->arc + t->row_first[s->row + row]; code == 0 && k < s->arc + t->row_first[s->row + row + 1];
+         k++)
         code = trl_transducer_builder_arc(b, s->label, (int32_t)t->source[k], (int32_t)t->arc[k].target, t->output[k],
                                           new_weight(trl_counts_arc(counts, k), total, t->arc[k].weight), err);
     return code;
@@ -150,7 +151,8 @@ int trl_transducer_train(const trl_transducer *transducer, const trl_train_pairs
         if (more == 0 && *out)
             return 0;
         if (more == 0)
-            return trl__fail(err, TRL_EINVAL, "no input has a path through the transducer: there is nothing to train on");
+            return trl__fail(err, TRL_EINVAL,
+                             "no input has a path through the transducer: there is nothing to train on");
         trl_transducer_destroy(*out);
         *out = NULL;
         if (more < 0)

@@ -219,8 +219,8 @@ static int read_info(trl_transducer *t, trl_error *err)
     if (count != 1)
         return corrupt(t, "section 'info' has a wrong size", err);
     const info *head = bytes;
-    if (head->states < 0 || head->start < TRL_NO_STATE || head->start >= head->states ||
-        !isfinite(head->smallest) || !isfinite(head->largest))
+    if (head->states < 0 || head->start < TRL_NO_STATE || head->start >= head->states || !isfinite(head->smallest) ||
+        !isfinite(head->largest))
         return corrupt(t, "the number of states or the range of weights can't be", err);
     t->states = head->states;
     t->start = head->start;
@@ -282,9 +282,8 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
         const trl__symbol *s = &t->symbol[i];
         uint64_t place = s->has_bitmap ? words : listed;
         if (s->label < 0 || (i > 0 && s->label <= s[-1].label) || s->arc != arcs || s->row != rows + i ||
-            s->place != place || s->rows == 0 || s->arcs < s->rows || s->has_bitmap > 1 ||
-            s->arcs > t->arcs - arcs || s->rows > t->rows - rows ||
-            (s->has_bitmap ? width > t->words - words : s->rows > t->listed - listed))
+            s->place != place || s->rows == 0 || s->arcs < s->rows || s->has_bitmap > 1 || s->arcs > t->arcs - arcs ||
+            s->rows > t->rows - rows || (s->has_bitmap ? width > t->words - words : s->rows > t->listed - listed))
             return trl__fail(err, TRL_ECORRUPT, "%s: entry %" PRIu32 " of the table of symbols is wrong",
                              trl__container_path(t->container), i);
         arcs += s->arcs;

@@ -108,7 +108,8 @@ static void what_can_not_be_is_refused(void **state)
     assert_int_equal(trl_transducer_builder_arc(b, 0, 0, 1, 0, 1, NULL), 0);
     assert_int_equal(trl_transducer_builder_arc(b, 0, 1, 0, 0, -2, NULL), 0);
     assert_int_equal(trl_transducer_builder_finish(b, &t, NULL), TRL_ELIMIT);
-    assert_int_equal(trl_transducer_builder_create(1, 0, &b, NULL), 0); /* a cycle whose sum has no limit, but a best path */
+    assert_int_equal(trl_transducer_builder_create(1, 0, &b, NULL),
+                     0); /* a cycle whose sum has no limit, but a best path */
     assert_int_equal(trl_transducer_builder_arc(b, 0, 0, 0, 0, 0, NULL), 0);
     assert_int_equal(trl_transducer_builder_final(b, 0, 0, NULL), 0);
     assert_int_equal(trl_transducer_builder_finish(b, &t, NULL), 0);
@@ -204,8 +205,8 @@ static void a_machine_and_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),    cmocka_unit_test(arcs_are_sorted_whatever_their_order),
-        cmocka_unit_test(what_can_not_be_is_refused), cmocka_unit_test(damage_is_seen),
+        cmocka_unit_test(what_is_written_is_read),     cmocka_unit_test(arcs_are_sorted_whatever_their_order),
+        cmocka_unit_test(what_can_not_be_is_refused),  cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(counts_come_back_from_files), cmocka_unit_test(a_machine_and_back),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
