@@ -103,8 +103,6 @@ static int read_inputs(job *j, int pairs, int count, char **paths)
 {
     if (j->v->lattices)
         return read_lattices(j, count, paths);
-    if (count > 1)
-        return cli_usage_error(j->command, "one file of strings can be read, not %d; lattices need --lattices", count);
     int code =
         trl_transduce_text_read(count > 0 ? paths[0] : "-", input_table(j), output_table(j), pairs, &j->text, &j->err);
     if (code == 0)
@@ -124,12 +122,14 @@ static int choose_method(job *j)
 }
 
 /* Machine, tables and pool. Returns 0, a negative code, or an exit code. */
-static int begin(job *j, const void *values, const cli_command *command, const char *machine)
+static int begin(job *j, const void *values, const cli_command *command, int count, char **arguments)
 {
     *j = (job){.v = values, .command = command};
     int code = choose_method(j);
+    if (code == 0 && count > 2 && !j->v->lattices)
+        code = cli_usage_error(command, "one file of strings can be read, not %d; lattices need --lattices", count - 1);
     if (code == 0)
-        code = read_machine(j, machine);
+        code = read_machine(j, arguments[0]);
     if (code == 0)
         code = read_tables(j);
     return code == 0 ? cli_pool(&j->v->common, &j->options.pool) : code;
@@ -191,7 +191,7 @@ static int decode(const void *values, const cli_command *command, int count, cha
                   trl_transduce_operation operation, trl_transduce_fn each)
 {
     job j;
-    int code = begin(&j, values, command, arguments[0]);
+    int code = begin(&j, values, command, count, arguments);
     if (code == 0)
         code = read_inputs(&j, j.v->pairs, count - 1, arguments + 1);
     if (code == 0)
@@ -269,7 +269,7 @@ static int run_counts(void *values, int count, char **arguments)
 {
     job j;
     trl_counts *counts = NULL;
-    int code = begin(&j, values, &cmd_fst_counts, arguments[0]);
+    int code = begin(&j, values, &cmd_fst_counts, count, arguments);
     if (code == 0 && (count > 1 || j.v->add.count == 0))
         code = read_inputs(&j, j.v->pairs, count - 1, arguments + 1);
     if (code == 0)
@@ -347,7 +347,7 @@ static int run_train(void *values, int count, char **arguments)
     job j;
     int normal = 0;
     trl_transducer *trained = NULL;
-    int code = begin(&j, values, &cmd_fst_train, arguments[0]);
+    int code = begin(&j, values, &cmd_fst_train, count, arguments);
     if (code == 0)
         code = cli_choose(&cmd_fst_train, "normal", j.v->normal, normals, &normal);
     if (code == 0 && j.v->rounds < 1)
@@ -368,8 +368,7 @@ static int run_train(void *values, int count, char **arguments)
 static int run_index(void *values, int count, char **arguments)
 {
     job j;
-    (void)count;
-    int code = begin(&j, values, &cmd_fst_index, arguments[0]);
+    int code = begin(&j, values, &cmd_fst_index, count, arguments);
     if (code == 0 && !j.v->output)
         code = cli_usage_error(&cmd_fst_index, "say where to write the file: -o FILE");
     if (code == 0)

@@ -70,7 +70,7 @@ static int add_all(trl_transducer_builder *b, const trl_transducer *t, const trl
 int trl_transducer_estimate(const trl_transducer *t, const trl_counts *counts, trl_train_normal normal,
                             trl_transducer **out, trl_error *err)
 {
-    trl_transducer_builder *builder;
+    trl_transducer_builder *builder = NULL;
     *out = NULL;
     int code = trl_transducer_verify(t, NULL, err);
     if (code == 0)

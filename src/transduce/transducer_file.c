@@ -178,7 +178,7 @@ static int write_arrays(trl__container_writer *writer, const trl_transducer *t, 
 
 int trl_transducer_write(const trl_transducer *t, const char *path, trl_error *err)
 {
-    trl__container_writer *writer;
+    trl__container_writer *writer = NULL;
     info head = {t->arcs, t->rows, t->words, t->listed, t->states, t->start, t->smallest, t->largest};
     int code = trl_transducer_verify(t, NULL, err);
     if (code == 0)
@@ -302,8 +302,8 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
 static int read_symbols(const trl_transducer *t, const char *labels_section, const char *names_section,
                         trl_symbols **out, trl_error *err)
 {
-    const void *labels, *names;
-    size_t count, size;
+    const void *labels = NULL, *names = NULL;
+    size_t count = 0, size = 0;
     int code = trl__container_array(t->container, labels_section, sizeof(int32_t), &labels, &count, err);
     if (code == 0)
         code = trl__container_array(t->container, names_section, 1, &names, &size, err);
