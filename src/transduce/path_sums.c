@@ -5,7 +5,7 @@
  *
  * Sums are kept as plain numbers, multiplied by a power of two at each position so that the largest is near 1: one multiplication and one
  * addition per arc in place of a logarithm and an exponential. This is right as long as no sum becomes so small that a double can't
- * hold it. That is seen (a sum at a position below TINY of the largest; weights beyond ±WIDE), and then the input is worked on once more
+ * hold it. That is seen (a sum at a position below TINY of the largest; weights beyond ±TRL__WIDE), and then the input is worked on once more
  * with logarithms: the same code, `log` set.
  *
  * Backward needs no such care: a beta below 1e-308 of the position's largest belongs to a node whose share is below 1e-308 / TINY.
@@ -19,10 +19,9 @@
 #include <math.h>
 #include <string.h>
 
-#define WIDE 80.0f /* e^80 is a float, and so is its inverse */
 #define TINY 1e-200
 #define LESS \
-    1e-60 /* how much smaller than another what comes into a position may be: TINY * LESS * e^-WIDE is still a double */
+    1e-60 /* how much smaller than another what comes into a position may be: TINY * LESS * e^-TRL__WIDE is still a double */
 #define OUT_OF_RANGE 1
 #define ROUNDS 100000 /* of a cycle's repetition */
 #define NO_ARC UINT64_MAX
@@ -670,7 +669,7 @@ int trl__path_sums(trl_transduce_work *w, trl_transduce_operation operation, trl
         }
     }
     sums s = {.w = w, .cells = {w->sum, w->fresh, 0}};
-    int code = w->t->smallest < -WIDE || w->t->largest > WIDE ? OUT_OF_RANGE : run(&s, operation, result, err);
+    int code = trl__is_wide(w->t) ? OUT_OF_RANGE : run(&s, operation, result, err);
     if (code == OUT_OF_RANGE) {
         s.log = 1;
         clear_cells(w, INFINITY);

@@ -404,6 +404,8 @@ int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_tr
         if (w->plan.step[i].to != i + 1 || w->plan.step[i].output != TRL__ANY_OUTPUT)
             return trl__fail(err, TRL_EINVAL,
                              "method prefix reads strings only, without a given output; use another method");
+    if (operation != TRL_TRANSDUCE_VITERBI && trl__is_wide(w->t))
+        return trl__path_sums(w, operation, result, err);
     size_t threads = w->options.pool ? (size_t)trl_pool_threads(w->options.pool) : 1, parts = threads < 2 ? 2 : threads;
     prefix p = {.w = w,
                 .operation = operation,

@@ -103,6 +103,14 @@ struct trl_transduce_work {
     struct trl__shared *shared; /* method parallel */
 };
 
+#define TRL__WIDE 80.0f /* e^80 is a float, and so is its inverse */
+
+/* Has weights whose probability is no float: sums need logarithms. */
+static inline int trl__is_wide(const trl_transducer *t)
+{
+    return t->smallest < -TRL__WIDE || t->largest > TRL__WIDE;
+}
+
 /* ---- Plans ---- */
 
 /* Returns 1, 0 (some label is not in the transducer: no path), TRL_EINVAL, TRL_ECORRUPT, TRL_ELIMIT, TRL_ENOMEM. */
