@@ -19,7 +19,8 @@
 #include <trellis/fst_paths.h>
 #include <unistd.h>
 
-enum { SAMPLED_PATHS = 20 };
+enum { SAMPLED_PATHS = 20, MOST_RUNS = 50 };
+#define ENOUGH_SECONDS 0.1 /* quick operations are run more often */
 static const char *const names[PEER_OPERATIONS] = {"compose", "determinize", "minimize", "rmepsilon", "shortestpath"};
 
 /* ---- Ours and theirs ---- */
@@ -169,12 +170,13 @@ static trl_fst *measure(const fst_bench *b, peer_operation operation, const trl_
     peer_fst *theirs[2] = {peer_version() ? to_peer(first) : NULL, peer_version() && second ? to_peer(second) : NULL};
     peer_fst *their_result = NULL;
     trl_fst *result = NULL;
-    double seconds[2] = {INFINITY, INFINITY}, now;
+    double seconds[2] = {INFINITY, INFINITY}, now, spent = 0;
     double mb[2] = {peak_mb(operation, ours, NULL), theirs[0] ? peak_mb(operation, ours, theirs) : NAN};
-    for (int run = 0; run < b->sizes.operation_runs; run++) {
+    for (int run = 0; run < b->sizes.operation_runs || (run < MOST_RUNS && spent < ENOUGH_SECONDS); run++) {
         trl_fst_destroy(result);
         result = operate(operation, first, second, NULL, &now);
         seconds[0] = fmin(seconds[0], now);
+        spent += now;
         if (theirs[0]) {
             peer_fst_destroy(their_result);
             their_result = peer_operate(operation, theirs[0], theirs[1], NULL, &now);
