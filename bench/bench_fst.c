@@ -39,12 +39,11 @@ static fst_sizes choose_sizes(const bench_options *o)
 static void describe(fst_bench *b)
 {
     json_object_set_new(b->result, "text", json_string(b->corpus.synthetic ? "synthetic" : "europarl"));
-    json_object_set_new(b->result, "peer", peer_version() ? json_string(peer_version()) : json_null());
+    json_object_set_new(b->result, "peer", openfst() ? json_string(openfst()->name) : json_null());
     printf("  text: %s, %zu lines; peer: %s\n",
            b->corpus.synthetic ? "made up, Zipf's law (Europarl is not in ../shared/data/text, or --tiny was asked for)"
                                : "Europarl French-English",
-           b->corpus.french.lines,
-           peer_version() ? peer_version() : "none, libfst-dev was not there at configure time");
+           b->corpus.french.lines, openfst() ? openfst()->name : "none, libfst-dev was not there at configure time");
 }
 
 static int bench_run(const bench_options *options, json_t *result)
