@@ -226,7 +226,7 @@ static int search_position(trl_transduce_work *w, size_t position, trl__best_cel
         follow_step(w, step, weight, (uint32_t)back, cells);
         back += size;
     }
-    if (w->t->epsilons.symbol >= 0) {
+    if (trl__plan_closes(w, position)) {
         if (back + w->t->symbol[0].arcs >= START)
             return trl__fail(err, TRL_ELIMIT, "more than 2^32 - 2 arcs lead to one position of the input");
         close_position(w, (uint32_t)back, cells);
@@ -293,7 +293,7 @@ int trl__best_trace(trl_transduce_work *w, size_t position, uint32_t state, uint
 }
 
 /* The best end: ties go to the earlier position, then the lower state. */
-static int find_end(const trl_transduce_work *w, size_t *position, uint32_t *state)
+int trl__best_end(const trl_transduce_work *w, size_t *position, uint32_t *state)
 {
     double best = INFINITY;
     int found = 0;
@@ -338,7 +338,7 @@ int trl__best_path(trl_transduce_work *w, trl_transduction *result, trl_error *e
     size_t position = 0;
     uint32_t state = 0;
     int code = trl__best_search(w, err);
-    if (code < 0 || !find_end(w, &position, &state))
+    if (code < 0 || !trl__best_end(w, &position, &state))
         return code;
     w->path_weight = trl__end_weight(w, state) + (double)w->plan.final[position];
     code = trl__best_trace(w, position, state, &state, err);

@@ -109,27 +109,43 @@ static int append_stays(sums *s, size_t position)
     return 0;
 }
 
-/* The rows of all sources that are alive. */
+/* Arcs of the rows from w->hits[first] on. */
+static size_t arcs_of_hits(const trl_transduce_work *w, const trl__symbol *symbol, size_t first, size_t hits)
+{
+    const uint32_t *row = w->t->row_first + symbol->row;
+    size_t arcs = 0;
+    for (size_t i = first; i < hits; i++)
+        arcs += row[w->hits[i].row + 1] - row[w->hits[i].row];
+    return arcs;
+}
+
+/* The rows of all sources that are alive. Most often there is room, and rows need not be looked at twice. */
 static int append_alive(sums *s, const trl__symbol *symbol, size_t position)
 {
     trl_transduce_work *w = s->w;
     trl__alive alive = trl__nodes_enter(w, position);
-    size_t hits = w->walk->hits(w->t, symbol, &alive, w->hits), edges = 0;
+    size_t hits = w->walk->hits(w->t, symbol, &alive, w->hits), done = 0;
     trl__nodes_leave(w, position);
-    const uint32_t *row = w->t->row_first + symbol->row;
-    for (size_t i = 0; i < hits; i++) {
-        if (i + TRL__WALK_PAD < hits)
-            __builtin_prefetch(&row[w->hits[i + TRL__WALK_PAD].row]);
-        edges += row[w->hits[i].row + 1] - row[w->hits[i].row];
-    }
-    if (make_room(w, hits, edges) < 0)
+    if (make_room(w, hits, 0) < 0)
         return -1;
-    if (w->shared && edges >= w->huge)
+    if (w->shared && symbol->arcs >= w->huge && arcs_of_hits(w, symbol, 0, hits) >= w->huge) {
+        size_t arcs = arcs_of_hits(w, symbol, 0, hits);
+        if (make_room(w, 0, arcs) < 0)
+            return -1;
         trl__shared_copy_rows(w, symbol, hits, !s->log);
-    else
-        w->walk->copy_rows(w->t, symbol, w->hits, hits, !s->log, w->edges + w->edge_count, w->runs + w->run_count);
-    w->run_count += hits;
-    w->edge_count += edges;
+        w->edge_count += arcs;
+        w->run_count += hits;
+        return 0;
+    }
+    while (done < hits) {
+        size_t more = w->walk->copy_rows(w->t, symbol, w->hits + done, hits - done, !s->log, w->edges + w->edge_count,
+                                         w->edge_capacity - TRL__WALK_PAD - w->edge_count, w->runs + w->run_count);
+        for (size_t i = 0; i < more; i++)
+            w->edge_count += w->runs[w->run_count++].count;
+        done += more;
+        if (done < hits && make_room(w, 0, arcs_of_hits(w, symbol, done, hits)) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -374,7 +390,7 @@ static int search_position(sums *s, size_t position, trl_error *err)
         code = follow_step(s, i, s->log ? (double)step->weight : exp(ahead), err);
     }
     w->walked[w->plan.steps + position] = (trl__walked){0};
-    if (code == 0 && w->t->epsilons.symbol >= 0)
+    if (code == 0 && trl__plan_closes(w, position))
         code = close_position(s, position, err);
     return code < 0 ? code : end_position(s, position, base, err);
 }

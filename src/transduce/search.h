@@ -6,6 +6,10 @@
  *
  *     (i-1, j-1) ──x:y──> (i, j) <──x:ε── (i-1, j),  and  (i, j-1) ──ε:y──> (i, j)
  *
+ * Where both a lattice and the transducer have epsilons, the two could be followed in any order, and paths would be counted several times. So a
+ * state of the lattice is split in two positions: epsilons of the lattice lead from the first to other firsts, then the second has
+ * the closure, and labels are read from there.
+ *
  * At each position a search first follows the steps that lead there, then, within the position, arcs without input (the closure). A
  * node is a state that is alive at a position. Nodes of a position lie together.
  */
@@ -34,6 +38,8 @@ typedef struct trl__plan {
     size_t *out_first;      /* by position, and one more: */
     uint32_t *out;          /* the steps that leave it */
     int32_t closure_output; /* of arcs in the closure */
+    int split;    /* only odd positions have a closure */
+    int open_end; /* the last position has none */
     const double *start_weights; /* by state, or NULL: 0 in the start state */
     const double *end_weights;   /* by state, or NULL: the transducer's */
     size_t step_capacity, first_capacity, final_capacity, out_capacity, out_first_capacity;
@@ -103,6 +109,12 @@ struct trl_transduce_work {
 int trl__plan_make(trl__plan *plan, const trl_transducer *t, const trl_transduce_input *input, trl_error *err);
 void trl__plan_free(trl__plan *plan);
 
+static inline int trl__plan_closes(const trl_transduce_work *w, size_t position)
+{
+    return w->t->epsilons.symbol >= 0 && (!w->plan.split || position % 2 == 1) &&
+           !(w->plan.open_end && position == w->plan.positions - 1);
+}
+
 static inline double trl__end_weight(const trl_transduce_work *w, uint32_t state)
 {
     return w->plan.end_weights ? w->plan.end_weights[state] : (double)w->t->final[state];
@@ -156,6 +168,7 @@ int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_tr
 /* Nodes with scores and back-pointers for the whole plan; then the best path that ends in a node, appended in reverse to arcs[] down to
  * position 0; returns the state it starts from. */
 int trl__best_search(trl_transduce_work *w, trl_error *err);
+int trl__best_end(const trl_transduce_work *w, size_t *position, uint32_t *state); /* 0: no path */
 int trl__best_trace(trl_transduce_work *w, size_t position, uint32_t state, uint32_t *from, trl_error *err);
 int trl__best_outputs(trl_transduce_work *w, trl_transduction *result, trl_error *err); /* arcs[] is in reverse */
 

@@ -106,11 +106,11 @@ static void follow_rank(const trl_transduce_work *w, uint32_t rank, int backward
     }
 }
 
-static int close_cells(const trl_transduce_work *w, double *cells, int backward, trl_error *err)
+static int close_cells(const trl_transduce_work *w, size_t position, double *cells, int backward, trl_error *err)
 {
     uint32_t states = (uint32_t)w->t->states;
     double *before = w->serial->before, *after = w->serial->after;
-    if (w->t->epsilons.symbol < 0)
+    if (!trl__plan_closes(w, position))
         return 0;
     if (!w->t->epsilons.has_cycles) {
         for (uint32_t i = 0; i < states; i++)
@@ -149,7 +149,7 @@ static int forward(const trl_transduce_work *w, trl_error *err)
     for (size_t p = 0; code == 0 && p < w->plan.positions; p++) {
         for (size_t i = w->plan.first[p]; i < w->plan.first[p + 1]; i++)
             forward_step(w, &w->plan.step[i], alpha + w->plan.step[i].from * states, alpha + p * states);
-        code = close_cells(w, alpha + p * states, 0, err);
+        code = close_cells(w, p, alpha + p * states, 0, err);
     }
     return code;
 }
@@ -167,7 +167,7 @@ static int backward(const trl_transduce_work *w, trl_error *err)
             const trl__step *step = &w->plan.step[w->plan.out[i]];
             backward_step(w, step, cells, beta + step->to * states);
         }
-        code = close_cells(w, cells, 1, err);
+        code = close_cells(w, p, cells, 1, err);
     }
     return code;
 }
@@ -230,8 +230,8 @@ static int count_all(trl_transduce_work *w, double total)
             return -1;
     }
     for (size_t p = 0; p < w->plan.positions; p++)
-        if (count_arcs(w, w->t->epsilons.symbol, w->plan.closure_output, 0, alpha + p * states, beta + p * states,
-                       total) < 0 ||
+        if (count_arcs(w, trl__plan_closes(w, p) ? 0 : -1, w->plan.closure_output, 0, alpha + p * states,
+                       beta + p * states, total) < 0 ||
             count_ends(w, p, alpha + p * states, total) < 0)
             return -1;
     return 0;

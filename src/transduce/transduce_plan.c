@@ -27,6 +27,7 @@ static int begin(trl__plan *plan, size_t positions, trl_error *err)
     plan->positions = positions;
     plan->steps = 0;
     plan->closure_output = TRL__ANY_OUTPUT;
+    plan->split = plan->open_end = 0;
     plan->start_weights = plan->end_weights = NULL;
     for (size_t p = 0; p < positions; p++)
         plan->final[p] = INFINITY;
@@ -150,42 +151,68 @@ static int plan_pair(trl__plan *plan, const trl_transducer *t, const trl_transdu
 
 /* ---- A lattice ---- */
 
-static int count_step(void *user, uint32_t from, uint32_t to, trl_arc arc, trl_error *err)
+static int has_epsilons(const trl_fst *lattice)
 {
-    (void)from, (void)arc, (void)err;
-    ((trl__plan *)user)->first[to + 1]++;
+    for (int32_t q = 0; q < trl_fst_states(lattice); q++)
+        for (uint32_t i = 0; i < trl_fst_arc_count(lattice, q); i++)
+            if (trl_fst_arc(lattice, q, i).olabel == TRL_EPSILON)
+                return 1;
     return 0;
 }
 
-typedef struct placing {
-    trl__plan *plan;
-    const trl_transducer *t;
-} placing;
-
-/* Arcs whose label the transducer does not have stay in the plan as steps that nothing passes: symbol -1. */
-static int place_step(void *user, uint32_t from, uint32_t to, trl_arc arc, trl_error *err)
+/* The step of an arc. States are numbered topologically, the start is 0; a label that the transducer does not have becomes a step
+ * that nothing passes, symbol -1. */
+static int lattice_step(const trl__plan *plan, const trl_transducer *t, const trl__components *c, int32_t start,
+                        int32_t from, const trl_arc *arc, trl__step *step, trl_error *err)
 {
-    placing *p = user;
-    int32_t symbol = TRL__STAY;
-    int code = arc.olabel == TRL_EPSILON ? 0 : look_up(p->t, arc.olabel, &symbol, err);
-    p->plan->step[p->plan->first[to]++] = (trl__step){from, to, symbol, TRL__ANY_OUTPUT, arc.weight.value};
-    return code;
+    int32_t last = c->component[start];
+    uint32_t u = (uint32_t)(last - c->component[from]), v = (uint32_t)(last - c->component[arc->next]);
+    int stay = arc->olabel == TRL_EPSILON;
+    *step = (trl__step){plan->split ? 2 * u + !stay : u, plan->split ? 2 * v : v, TRL__STAY, TRL__ANY_OUTPUT,
+                        arc->weight.value};
+    return stay ? 0 : look_up(t, arc->olabel, &step->symbol, err);
 }
 
-/* Every arc of an accessible state; states are numbered topologically, the start is 0. */
-static int for_each_arc(const trl_fst *lattice, const trl__components *c,
-                        int (*each)(void *, uint32_t, uint32_t, trl_arc, trl_error *), void *user, trl_error *err)
+static int add_lattice_steps(trl__plan *plan, const trl_transducer *t, const trl_fst *lattice, const trl__components *c,
+                             trl_error *err)
 {
-    int32_t last = c->component[trl_fst_start(lattice)];
+    int32_t start = trl_fst_start(lattice);
+    int code = 0;
     for (int32_t q = 0; q < trl_fst_states(lattice); q++)
         for (uint32_t i = 0; c->accessible[q] && i < trl_fst_arc_count(lattice, q); i++) {
             trl_arc arc = trl_fst_arc(lattice, q, i);
-            int code = arc.weight.value == INFINITY ? 0
-                                                    : each(user, (uint32_t)(last - c->component[q]),
-                                                           (uint32_t)(last - c->component[arc.next]), arc, err);
+            trl__step step;
+            if (arc.weight.value == INFINITY)
+                continue;
+            code = lattice_step(plan, t, c, start, q, &arc, &step, err);
+            if (code == 0)
+                code = add_step(plan, step, err);
             if (code < 0)
                 return code;
         }
+    for (uint32_t p = 0; plan->split && code == 0 && p < plan->positions; p += 2)
+        code = add_step(plan, (trl__step){p, p + 1, TRL__STAY, TRL__ANY_OUTPUT, 0}, err);
+    return code;
+}
+
+/* Steps by where they lead: a counting sort, which keeps the order of arcs. */
+static int sort_steps(trl__plan *plan, trl_error *err)
+{
+    trl__step *sorted = trl__alloc(plan->steps + 1, sizeof *sorted);
+    if (!sorted)
+        return trl__fail_memory(err);
+    memset(plan->first, 0, (plan->positions + 1) * sizeof *plan->first);
+    for (size_t i = 0; i < plan->steps; i++)
+        plan->first[plan->step[i].to + 1]++;
+    for (size_t p = 0; p < plan->positions; p++)
+        plan->first[p + 1] += plan->first[p];
+    for (size_t i = 0; i < plan->steps; i++)
+        sorted[plan->first[plan->step[i].to]++] = plan->step[i];
+    memmove(plan->first + 1, plan->first, plan->positions * sizeof *plan->first);
+    plan->first[0] = 0;
+    trl__free(plan->step);
+    plan->step = sorted;
+    plan->step_capacity = plan->steps + 1;
     return 0;
 }
 
@@ -193,22 +220,16 @@ static int place_lattice(trl__plan *plan, const trl_transducer *t, const trl_fst
                          trl_error *err)
 {
     int32_t last = c->component[trl_fst_start(lattice)];
-    int code = begin(plan, (size_t)last + 1, err);
-    if (code < 0)
-        return code;
-    memset(plan->first, 0, (plan->positions + 1) * sizeof *plan->first);
-    for_each_arc(lattice, c, count_step, plan, err);
-    for (size_t p = 0; p < plan->positions; p++)
-        plan->first[p + 1] += plan->first[p];
-    plan->steps = plan->first[plan->positions];
-    if (TRL_GROW(plan->step, plan->step_capacity, plan->steps) < 0)
-        return trl__fail_memory(err);
-    code = for_each_arc(lattice, c, place_step, &(placing){plan, t}, err);
-    memmove(plan->first + 1, plan->first, plan->positions * sizeof *plan->first);
-    plan->first[0] = 0;
-    for (int32_t q = 0; q < trl_fst_states(lattice); q++)
+    int split = t->epsilons.symbol >= 0 && has_epsilons(lattice);
+    int code = begin(plan, ((size_t)last + 1) * (split ? 2 : 1), err);
+    plan->split = split;
+    if (code == 0)
+        code = add_lattice_steps(plan, t, lattice, c, err);
+    if (code == 0)
+        code = sort_steps(plan, err);
+    for (int32_t q = 0; code == 0 && q < trl_fst_states(lattice); q++)
         if (c->accessible[q])
-            plan->final[last - c->component[q]] = trl_fst_final(lattice, q).value;
+            plan->final[(last - c->component[q]) * (split ? 2 : 1) + split] = trl_fst_final(lattice, q).value;
     return code < 0 ? code : 1;
 }
 

@@ -26,8 +26,8 @@ struct trl_transducer_builder {
         rank_capacity, bits_capacity;
     float *final;
     int32_t label; /* of the arcs in group[]; -1: none yet */
-    full_arc *group;
-    size_t count, group_capacity;
+    full_arc *group, *sorted;
+    size_t count, group_capacity, sorted_capacity;
 };
 
 int trl_transducer_builder_create(int32_t states, int32_t start, trl_transducer_builder **out, trl_error *err)
@@ -79,6 +79,7 @@ void trl_transducer_builder_destroy(trl_transducer_builder *builder)
     hand_over(builder);
     trl_transducer_destroy(builder->t);
     trl__free(builder->group);
+    trl__free(builder->sorted);
     trl__free(builder);
 }
 
@@ -104,13 +105,57 @@ static int compare_arcs(const void *a, const void *b)
     return (x->weight > y->weight) - (x->weight < y->weight);
 }
 
-static void sort_group(full_arc *group, size_t count)
+#define DIGIT 11 /* bits that one pass of the radix sort looks at */
+
+/* One stable pass by some bits of the target, or of the source. */
+static void sort_digit(const full_arc *from, full_arc *to, size_t count, int by_source, unsigned shift)
 {
-    for (size_t i = 1; i < count; i++)
-        if (compare_arcs(&group[i - 1], &group[i]) > 0) {
-            qsort(group, count, sizeof *group, compare_arcs);
-            return;
+    size_t place[1 << DIGIT] = {0}, next = 0;
+#define DIGIT_OF(a) ((uint32_t)(by_source ? (a).source : (a).target) >> shift & ((1 << DIGIT) - 1))
+    for (size_t i = 0; i < count; i++)
+        place[DIGIT_OF(from[i])]++;
+    for (size_t d = 0; d < (size_t)1 << DIGIT; d++) {
+        size_t size = place[d];
+        place[d] = next;
+        next += size;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[place[DIGIT_OF(from[i])]++] = from[i];
+#undef DIGIT_OF
+}
+
+/* Large groups by source and target in linear time; what is left, arcs between the same states, are few. */
+static int sort_group(trl_transducer_builder *b)
+{
+    size_t i = 1;
+    while (i < b->count && compare_arcs(&b->group[i - 1], &b->group[i]) <= 0)
+        i++;
+    if (i >= b->count)
+        return 0;
+    if (b->count < (size_t)1 << DIGIT) {
+        qsort(b->group, b->count, sizeof *b->group, compare_arcs);
+        return 0;
+    }
+    if (TRL_GROW(b->sorted, b->sorted_capacity, b->group_capacity) < 0)
+        return -1;
+    for (int by_source = 0; by_source < 2; by_source++)
+        for (unsigned shift = 0; shift < 31 && b->t->states > (int64_t)1 << shift; shift += DIGIT) {
+            sort_digit(b->group, b->sorted, b->count, by_source, shift);
+            full_arc *other = b->group;
+            b->group = b->sorted;
+            b->sorted = other;
+            size_t capacity = b->group_capacity;
+            b->group_capacity = b->sorted_capacity;
+            b->sorted_capacity = capacity;
         }
+    for (size_t first = 0, end; first < b->count; first = end) {
+        for (end = first + 1; end < b->count && b->group[end].source == b->group[first].source &&
+                              b->group[end].target == b->group[first].target;)
+            end++;
+        if (end - first > 1)
+            qsort(b->group + first, end - first, sizeof *b->group, compare_arcs);
+    }
+    return 0;
 }
 
 static uint32_t count_rows(const full_arc *group, size_t count)
@@ -175,7 +220,8 @@ static int end_group(trl_transducer_builder *b, trl_error *err)
     trl_transducer *t = b->t;
     if (b->count == 0)
         return 0;
-    sort_group(b->group, b->count);
+    if (sort_group(b) < 0)
+        return trl__fail_memory(err);
     uint32_t rows = count_rows(b->group, b->count);
     int has_bitmap = rows > 3 * trl__words(t->states);
     if (make_room(b, rows, has_bitmap) != 0)
@@ -268,6 +314,7 @@ int trl_transducer_builder_finish(trl_transducer_builder *builder, trl_transduce
     }
     *out = builder->t;
     trl__free(builder->group);
+    trl__free(builder->sorted);
     trl__free(builder);
     return 0;
 }

@@ -93,10 +93,10 @@ typedef struct trl__walk {
     void (*best_all)(const trl_transducer *t, const trl__symbol *s, const float *score, uint32_t base,
                      trl__best_cells *cells);
 
-    /* Copies the arcs of the rows to `edges`, weights as probabilities when asked for, and makes a run of each row. `edges` has room for
-     * trl__WALK_PAD more. */
-    void (*copy_rows)(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count, int probability,
-                      trl__edge *edges, trl__run *runs);
+    /* Copies the arcs of the rows to `edges`, weights as probabilities when asked for, and makes a run of each row. Stops when there is no
+     * `room` for a row's edges (there is for TRL__WALK_PAD more); returns how many rows were copied. */
+    size_t (*copy_rows)(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
+                        int probability, trl__edge *edges, size_t room, trl__run *runs);
 
     /* Adds factor * alpha[node] * probability of each run's edges to the cells. */
     void (*add_runs)(const trl__run *runs, size_t count, const trl__edge *edges, const double *alpha, double factor,

@@ -6,9 +6,9 @@
  */
 #include "transduce/walk.h"
 
-#define FAR 24  /* hits ahead: the row's entry is asked for */
-#define NEAR 12 /* its arcs */
-#define LINE 64 /* bytes */
+#define FAR 24   /* hits ahead: the row's entry is asked for */
+#define AHEAD 24 /* lines ahead: arcs are */
+#define LINE 64  /* bytes */
 
 /* ---- Hits ---- */
 
@@ -63,29 +63,44 @@ static size_t find_hits(const trl_transducer *t, const trl__symbol *s, const trl
 
 /* ---- Rows ahead ---- */
 
-static inline void ask_for_arcs(const trl__arc *arcs, const uint32_t *row)
+/* A reader that runs AHEAD lines in front of the walk and only asks for them. */
+typedef struct reader {
+    const trl__arc *arcs;
+    const uint32_t *row;
+    const trl__hit *hits;
+    size_t count, next;    /* the row it is in */
+    const char *line, *end; /* what is left of that row */
+} reader;
+
+static inline size_t lines_of(uint32_t arcs)
 {
-    const char *first = (const char *)(arcs + row[0]), *end = (const char *)(arcs + row[1]);
-    __builtin_prefetch(first);
-    if (end - first > LINE)
-        __builtin_prefetch(first + LINE);
-    __builtin_prefetch(end - 1);
+    return arcs * sizeof(trl__arc) / LINE + 1;
 }
 
-static inline void look_ahead(const trl__arc *arcs, const uint32_t *row, const trl__hit *hits, size_t i, size_t count)
+static inline void run_ahead(reader *a, size_t lines)
 {
-    if (i + FAR < count)
-        __builtin_prefetch(&row[hits[i + FAR].row]);
-    if (i + NEAR < count)
-        ask_for_arcs(arcs, &row[hits[i + NEAR].row]);
+    for (; lines > 0; lines--) {
+        if (a->line >= a->end) {
+            if (a->next == a->count)
+                return;
+            if (a->next + FAR < a->count)
+                __builtin_prefetch(&a->row[a->hits[a->next + FAR].row]);
+            const uint32_t *row = &a->row[a->hits[a->next++].row];
+            a->line = (const char *)(a->arcs + row[0]);
+            a->end = (const char *)(a->arcs + row[1]);
+        }
+        __builtin_prefetch(a->line);
+        a->line += LINE;
+    }
 }
 
-static inline void begin_ahead(const trl__arc *arcs, const uint32_t *row, const trl__hit *hits, size_t count)
+static inline reader begin_ahead(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count)
 {
+    reader a = {.arcs = t->arc + s->arc, .row = t->row_first + s->row, .hits = hits, .count = count};
     for (size_t i = 0; i < FAR && i < count; i++)
-        __builtin_prefetch(&row[hits[i].row]);
-    for (size_t i = 0; i < NEAR && i < count; i++)
-        ask_for_arcs(arcs, &row[hits[i].row]);
+        __builtin_prefetch(&a.row[hits[i].row]);
+    run_ahead(&a, AHEAD);
+    return a;
 }
 
 /* ---- Best paths ---- */
@@ -104,11 +119,12 @@ static void best_rows(const trl_transducer *t, const trl__symbol *s, const trl__
     const trl__arc *arcs = t->arc + s->arc;
     const uint32_t *row = t->row_first + s->row;
     trl__best_cells cells = *out;
-    begin_ahead(arcs, row, hits, count);
+    reader a = begin_ahead(t, s, hits, count);
     for (size_t i = 0; i < count; i++) {
-        look_ahead(arcs, row, hits, i, count);
+        uint32_t k = row[hits[i].row], end = row[hits[i].row + 1];
         float from = score[hits[i].node] + weight;
-        for (uint32_t k = row[hits[i].row], end = row[hits[i].row + 1]; k < end; k++)
+        run_ahead(&a, lines_of(end - k));
+        for (; k < end; k++)
             improve(&cells, arcs[k].target, trl__pack(from + arcs[k].weight, base + k));
     }
     *out = cells;
@@ -141,23 +157,26 @@ static inline void probabilities_of_8(trl__edge *edges)
         edges[i].value = value[i];
 }
 
-static void copy_rows(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count, int probability,
-                      trl__edge *edges, trl__run *runs)
+static size_t copy_rows(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
+                        int probability, trl__edge *edges, size_t room, trl__run *runs)
 {
     const trl__arc *arcs = t->arc + s->arc;
     const uint32_t *row = t->row_first + s->row;
-    trl__edge *next = edges;
-    begin_ahead(arcs, row, hits, count);
-    for (size_t i = 0; i < count; i++) {
-        look_ahead(arcs, row, hits, i, count);
+    size_t used = 0, i = 0;
+    reader a = begin_ahead(t, s, hits, count);
+    for (; i < count; i++) {
         uint32_t first = row[hits[i].row], size = row[hits[i].row + 1] - first;
+        if (size > room - used)
+            break;
+        run_ahead(&a, lines_of(size));
         runs[i] = (trl__run){s->arc + first, hits[i].node, size};
         for (uint32_t k = 0; k < size; k++)
-            next[k] = (trl__edge){arcs[first + k].target, arcs[first + k].weight};
-        next += size;
+            edges[used + k] = (trl__edge){arcs[first + k].target, arcs[first + k].weight};
+        used += size;
     }
-    for (trl__edge *e = edges; probability && e < next; e += 8)
-        probabilities_of_8(e);
+    for (size_t k = 0; probability && k < used; k += 8)
+        probabilities_of_8(edges + k);
+    return i;
 }
 
 static void add_runs(const trl__run *runs, size_t count, const trl__edge *edges, const double *alpha, double factor,
