@@ -4,9 +4,12 @@
  * labels that stand for others, by asking it for every label of the first. Epsilons need no partner, and so
  * the same path could be walked in several orders; a filter, the third part of a state, forbids all but one
  * (Mohri, Pereira, Riley, "Weighted automata in text and speech processing", 1996; Allauzen, Mohri, "3-way composition", 2008).
+ * Where a lexicon writes its words late, most pairs lead nowhere. Looking ahead (look_ahead.h) leaves these out, takes an arc of the second machine
+ * as soon as no other can follow, and pays the best of its weights at once
+ * (Allauzen, Riley, Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers", 2009).
  * O(pairs that are reached * (arcs of the smaller + matches)).
  */
-#include "fst/matching.h"
+#include "fst/look_ahead.h"
 #include "fst/product.h"
 
 #include <trellis/fst_compose.h>
@@ -21,6 +24,7 @@ typedef struct composition {
     const trl_compose_options *o;
     int special;      /* labels of the second machine stand for others */
     int rewrite_both; /* it is an acceptor: where a label is stood for, it is written, too */
+    ahead *ahead;     /* or NULL */
     trl_error *err;
 } composition;
 
@@ -72,17 +76,95 @@ static moves allowed(trl_compose_filter kind, int32_t filter, int first, int sec
     }
 }
 
+/* ---- Looking ahead ---- */
+
+/* Filters of states in which the second machine has read a label that the first has yet to write. */
+static inline int32_t owing(int32_t label)
+{
+    return label + 1;
+}
+
+static inline int32_t owed(int32_t filter) /* 0: none */
+{
+    return filter > 1 ? filter - 1 : 0;
+}
+
+/* 1 where what comes next is decided by the arcs of the second state alone: it may not, or can't, move by epsilon. */
+static int is_settled(composition *c, int32_t b, int32_t filter)
+{
+    int traits = side_traits(&c->b, b, 0);
+    if (!traits)
+        return trl__fail_memory(c->err);
+    return filter == 1 || (traits & SIDE_NO_EPSILON);
+}
+
+static int leads_on(composition *c, int32_t a, int32_t b, int32_t filter)
+{
+    const arc *only;
+    int settled = is_settled(c, b, filter);
+    return settled > 0 ? ahead_count(c->ahead, &c->b, a, b, &only) > 0 : settled < 0 ? settled : 1;
+}
+
 static int meet(composition *c, const arc *x, const arc *y, int32_t filter)
 {
     arc joined = {x->ilabel, y->olabel, times(x->weight, y->weight), TRL_NO_STATE};
+    if (c->ahead) {
+        int code = leads_on(c, x->next, y->next, filter);
+        if (code <= 0)
+            return code;
+    }
     return product_arc(&c->p, joined, x->next, y->next, filter, c->err);
 }
+
+/* The first machine moves alone. Where the second can then read one label only, it does so now. */
+static int move_first(composition *c, const arc *x, int32_t b, int32_t filter)
+{
+    const arc *only = NULL;
+    int count = c->ahead ? ahead_count(c->ahead, &c->b, x->next, b, &only) : 2;
+    arc moved = {x->ilabel, 0, x->weight, TRL_NO_STATE};
+    if (count == 0)
+        return 0;
+    if (count > 1)
+        return product_arc(&c->p, moved, x->next, b, filter, c->err);
+    moved.olabel = only->olabel;
+    moved.weight = times(x->weight, only->weight);
+    return product_arc(&c->p, moved, x->next, only->next, owing(only->ilabel), c->err);
+}
+
+/* The first machine goes on until it has written the label that it owes. */
+static int pay(composition *c, int32_t a, int32_t b, int32_t filter)
+{
+    int code = 0;
+    arc stay = {0, 0, ONE, b};
+    for (const arc *x = arcs_of(c->a.fst, a), *end = x + arc_count(c->a.fst, a); code == 0 && x < end; x++) {
+        if (x->olabel == owed(filter))
+            code = meet(c, x, &stay, 0);
+        else if (x->olabel == 0 && ahead_writes(c->ahead, x->next, owed(filter)))
+            code = product_arc(&c->p, (arc){x->ilabel, 0, x->weight, TRL_NO_STATE}, x->next, b, filter, c->err);
+    }
+    return code;
+}
+
+/* The start pays nothing ahead, for lack of an arc in front of it. */
+static int find_potential(composition *c, int32_t a, int32_t b, int32_t filter)
+{
+    ahead *h = c->ahead;
+    int settled = c->p.state == 0 || owed(filter) ? 0 : is_settled(c, b, filter);
+    if (settled < 0)
+        return settled;
+    if (TRL_GROW(h->potential, h->capacity, (size_t)c->p.state + 1) < 0)
+        return trl__fail_memory(c->err);
+    h->potential[c->p.state] = settled ? ahead_best(h, &c->b, a, b) : ONE;
+    return 0;
+}
+
+/* ---- Epsilons that meet ---- */
 
 static int meet_epsilons(composition *c, int32_t a, int32_t b, const moves *m)
 {
     const arc *x = arcs_of(c->a.fst, a), *x_end = x + arc_count(c->a.fst, a);
     const arc *y_first = arcs_of(c->b.fst, b), *y_end = y_first + arc_count(c->b.fst, b);
-    arc stay_a = {0, 0, ONE, a}, stay_b = {0, 0, ONE, b};
+    arc stay_a = {0, 0, ONE, a};
     int code = 0, sorted_a = c->a.traits[a] & SIDE_SORTED, sorted_b = c->b.traits[b] & SIDE_SORTED;
     int second = !(c->b.traits[b] & SIDE_NO_EPSILON) && c->o->phi != 0;
     for (const arc *y = y_first; code == 0 && second && m->second != NEVER && y < y_end; y++)
@@ -97,7 +179,7 @@ static int meet_epsilons(composition *c, int32_t a, int32_t b, const moves *m)
             continue;
         }
         if (m->first != NEVER)
-            code = meet(c, x, &stay_b, m->first);
+            code = move_first(c, x, b, m->first);
         for (const arc *y = y_first; code == 0 && second && m->both != NEVER && y < y_end; y++)
             if (y->ilabel == 0)
                 code = meet(c, x, y, m->both);
@@ -285,6 +367,12 @@ static int expand(composition *c)
     int first = side_traits(&c->a, a, 1), second = side_traits(&c->b, b, 0), code = 0;
     if (!first || !second)
         return trl__fail_memory(c->err);
+    if (c->ahead)
+        code = find_potential(c, a, b, filter);
+    if (code < 0)
+        return code;
+    if (c->ahead && owed(filter))
+        return pay(c, a, b, filter);
     weight final_a = final_of(c->a.fst, a);
     if (!is_zero(final_a)) {
         weight final_b = c->o->phi == TRL_NO_LABEL ? final_of(c->b.fst, b) : final_behind_failure(c, b, c->err, &code);
@@ -292,7 +380,7 @@ static int expand(composition *c)
             set_final(c->p.out, c->p.state, times(final_a, final_b));
     }
     if (c->o->phi == 0) /* its epsilons are failure arcs */
-        second |= SIDE_NO_EPSILON;
+        second = (second & ~SIDE_ALL_EPSILON) | SIDE_NO_EPSILON;
     if (code == 0 && !(first & second & SIDE_NO_EPSILON)) {
         moves m = allowed(c->o->filter, filter, first, second);
         code = meet_epsilons(c, a, b, &m);
@@ -302,26 +390,44 @@ static int expand(composition *c)
     return c->special ? meet_labels_specially(c, a, b) : meet_labels(c, a, b);
 }
 
+static int run(composition *c, const trl_fst *a, const trl_fst *b, trl_fst *out)
+{
+    int code = product_open(&c->p, out, c->o->most_states, c->err);
+    if (side_open(&c->a, a) < 0)
+        code = trl__fail_memory(c->err);
+    if (side_open(&c->b, b) < 0)
+        code = trl__fail_memory(c->err);
+    if (code == 0)
+        code = product_start(&c->p, (int32_t[]){a->start, b->start, 0}, c->err);
+    while (code == 0 && (code = product_next(&c->p, c->err)) > 0)
+        code = expand(c);
+    side_close(&c->a);
+    side_close(&c->b);
+    product_close(&c->p);
+    return code;
+}
+
 int FN(fst_compose)(const trl_fst *a, const trl_fst *b, const trl_compose_options *options, trl_fst *out,
                     trl_error *err)
 {
+    composition c = {.o = options, .err = err};
     if (a->start == TRL_NO_STATE || b->start == TRL_NO_STATE)
         return 0;
-    composition c = {.o = options, .err = err};
     c.special = options->phi >= 0 || options->rho >= 0 || options->sigma >= 0;
     c.rewrite_both = c.special && trl__fst_is_acceptor(b);
-    int code = product_open(&c.p, out, options->most_states, err);
-    if (side_open(&c.a, a) < 0)
-        code = trl__fail_memory(err);
-    if (side_open(&c.b, b) < 0)
-        code = trl__fail_memory(err);
+    if (!options->look_ahead)
+        return run(&c, a, b, out);
+    ahead h;
+    trl_compose_options o = *options;
+    o.filter = TRL_FILTER_ALT_SEQUENCE;
+    c.o = &o;
+    c.ahead = &h;
+    int code = ahead_open(&h, a, b, err);
     if (code == 0)
-        code = product_start(&c.p, (int32_t[]){a->start, b->start, 0}, err);
-    while (code == 0 && (code = product_next(&c.p, err)) > 0)
-        code = expand(&c);
-    side_close(&c.a);
-    side_close(&c.b);
-    product_close(&c.p);
+        code = run(&c, h.a, h.b, out);
+    if (code == 0)
+        ahead_settle(&h, out);
+    ahead_close(&h);
     return code;
 }
 
@@ -335,6 +441,10 @@ static int check(const trl_compose_options *o, trl_error *err)
 {
     if (o->rho == 0 || o->sigma == 0)
         return trl__fail(err, TRL_EINVAL, "epsilon can't stand for other labels");
+    if (o->look_ahead && (o->phi >= 0 || o->rho >= 0 || o->sigma >= 0))
+        return trl__fail(err, TRL_EINVAL, "looking ahead does not go together with labels that stand for others");
+    if (o->look_ahead && o->filter != TRL_FILTER_AUTO && o->filter != TRL_FILTER_ALT_SEQUENCE)
+        return trl__fail(err, TRL_EINVAL, "looking ahead needs the filter alt_sequence");
     return 0;
 }
 
