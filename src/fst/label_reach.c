@@ -13,7 +13,7 @@ typedef struct finder {
     trl__components c;   /* of these arcs alone */
     int32_t *order;      /* states by component */
     int32_t *first;      /* by component: in order[] */
-    trl__interval *some; /* of the set that is being made */
+    trl__interval *some; /* of what is being gathered */
     size_t some_count, some_capacity;
 } finder;
 
@@ -96,28 +96,30 @@ static int add_interval(finder *f, trl__interval interval)
     return 0;
 }
 
-static int add_set(finder *f, int32_t set, trl__reach_set *to)
+static int add_reach(finder *f, int32_t state)
 {
-    const trl__reach_set *from = &f->reach->sets[set];
-    to->final |= from->final;
+    const trl__interval *end, *i = trl__label_reach_of(f->reach, state, &end);
     int code = 0;
-    for (uint32_t i = 0; code == 0 && i < from->count; i++)
-        code = add_interval(f, f->reach->interval[from->from + i]);
+    for (; code == 0 && i < end; i++)
+        code = add_interval(f, *i);
     return code;
 }
 
-static int gather_state(finder *f, int32_t s, int32_t component, trl__reach_set *to)
+/* What the state itself writes, and what its epsilons lead to outside of its component. */
+static int gather(finder *f, int32_t s, int32_t component, uint8_t *final)
 {
     trl__range range = f->fst->range[s];
     int code = 0;
-    to->final |= !trl_weight_is_zero(f->fst->semiring, trl_fst_final(f->fst, s));
+    *final |= !trl_weight_is_zero(f->fst->semiring, trl_fst_final(f->fst, s));
     for (uint32_t i = 0; code == 0 && i < range.count; i++) {
         int32_t label = trl__arc_labels(f->fst, range.first + i)[1];
         int32_t next = *trl__arc_next(f->fst, range.first + i);
         if (label != 0)
             code = add_interval(f, (trl__interval){label, label});
-        else if (f->c.component[next] != component)
-            code = add_set(f, f->reach->set[next], to);
+        else if (f->c.component[next] != component) {
+            *final |= f->reach->final[next];
+            code = add_reach(f, next);
+        }
     }
     return code;
 }
@@ -128,10 +130,9 @@ static int compare_intervals(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Sorted, and joined where they touch, behind those of the sets before. */
-static int store_set(finder *f, trl__reach_set *set)
+/* Sorted, and joined where they touch. */
+static void join_intervals(finder *f)
 {
-    trl__label_reach *r = f->reach;
     size_t kept = 0;
     if (f->some_count > 1)
         qsort(f->some, f->some_count, sizeof *f->some, compare_intervals);
@@ -142,52 +143,68 @@ static int store_set(finder *f, trl__reach_set *set)
         } else
             f->some[kept++] = f->some[i];
     }
-    if (TRL_GROW(r->interval, r->capacity, r->used + kept) < 0)
-        return -1;
-    set->from = r->used;
-    set->count = (uint32_t)kept;
-    if (kept > 0)
-        memcpy(r->interval + r->used, f->some, kept * sizeof *f->some);
-    r->used += kept;
+    f->some_count = kept;
+}
+
+static int store(finder *f, trl__reach *to, trl_error *err)
+{
+    trl__label_reach *r = f->reach;
+    *to = (trl__reach){{1, 0}, (uint32_t)f->some_count, f->some_count > 1 ? (uint32_t)r->used : 0};
+    if (f->some_count > 0)
+        to->all = (trl__interval){f->some[0].first, f->some[f->some_count - 1].last};
+    if (f->some_count < 2)
+        return 0;
+    if (r->used + f->some_count > UINT32_MAX)
+        return trl__fail(err, TRL_ELIMIT, "too many sets of labels to look ahead; determinize the first machine");
+    if (TRL_GROW(r->interval, r->capacity, r->used + f->some_count) < 0)
+        return trl__fail_memory(err);
+    memcpy(r->interval + r->used, f->some, f->some_count * sizeof *f->some);
+    r->used += f->some_count;
     return 0;
 }
 
-/* The set of a state that can do nothing but move on to one other is that one's. */
-static int32_t set_behind(const finder *f, int32_t s)
+/* The state to which this one can only move on; then both reach the same. */
+static int32_t state_behind(const finder *f, int32_t s)
 {
     const trl_fst *fst = f->fst;
     int32_t next = fst->range[s].count == 1 && f->epsilons[s] == 1 ? *trl__arc_next(fst, fst->range[s].first) : s;
-    return next != s && trl_weight_is_zero(fst->semiring, trl_fst_final(fst, s)) ? f->reach->set[next] : -1;
+    return next != s && trl_weight_is_zero(fst->semiring, trl_fst_final(fst, s)) ? next : TRL_NO_STATE;
 }
 
-/* Components come after those they lead to. */
-static int find_sets(finder *f)
+/* Of all states of a component; those it leads to have theirs already. */
+static int find_reach(finder *f, int32_t component, trl_error *err)
 {
     trl__label_reach *r = f->reach;
-    int32_t sets = 0;
-    r->set = trl__alloc((size_t)f->fst->states + 1, sizeof *r->set);
-    r->sets = trl__alloc((size_t)f->c.count + 1, sizeof *r->sets);
-    if (!r->set || !r->sets)
-        return -1;
-    for (int32_t c = 0; c < f->c.count; c++) {
-        int32_t first = f->first[c], end = f->first[c + 1];
-        int32_t shared = end - first == 1 ? set_behind(f, f->order[first]) : -1;
-        trl__reach_set set = {0};
-        f->some_count = 0;
-        int code = 0;
-        for (int32_t k = first; code == 0 && shared < 0 && k < end; k++)
-            code = gather_state(f, f->order[k], c, &set);
-        if (code == 0 && shared < 0)
-            code = store_set(f, &set);
-        if (code < 0)
-            return -1;
-        if (shared < 0)
-            r->sets[sets] = set;
-        for (int32_t k = first; k < end; k++)
-            r->set[f->order[k]] = shared < 0 ? sets : shared;
-        sets += shared < 0;
+    int32_t first = f->first[component], end = f->first[component + 1];
+    int32_t behind = end - first == 1 ? state_behind(f, f->order[first]) : TRL_NO_STATE;
+    uint8_t final = behind == TRL_NO_STATE ? 0 : r->final[behind];
+    trl__reach reach = behind == TRL_NO_STATE ? (trl__reach){0} : r->of[behind];
+    int code = 0;
+    f->some_count = 0;
+    for (int32_t k = first; code == 0 && behind == TRL_NO_STATE && k < end; k++)
+        code = gather(f, f->order[k], component, &final);
+    if (code < 0)
+        return trl__fail_memory(err);
+    if (behind == TRL_NO_STATE) {
+        join_intervals(f);
+        code = store(f, &reach, err);
     }
-    return 0;
+    for (int32_t k = first; k < end; k++) {
+        r->of[f->order[k]] = reach;
+        r->final[f->order[k]] = final;
+    }
+    return code;
+}
+
+static int find_all(finder *f, trl_error *err)
+{
+    trl__label_reach *r = f->reach;
+    r->of = trl__alloc((size_t)f->fst->states + 1, sizeof *r->of);
+    r->final = trl__alloc((size_t)f->fst->states + 1, sizeof *r->final);
+    int code = r->of && r->final ? 0 : trl__fail_memory(err);
+    for (int32_t c = 0; code == 0 && c < f->c.count; c++)
+        code = find_reach(f, c, err);
+    return code;
 }
 
 int trl__label_reach_find(trl_fst *fst, trl__label_reach *reach, trl_error *err)
@@ -203,8 +220,8 @@ int trl__label_reach_find(trl_fst *fst, trl__label_reach *reach, trl_error *err)
         code = trl__fail_memory(err);
     if (code == 0)
         code = trl_fst_arcsort(fst, TRL_SIDE_OUTPUT, err);
-    if (code == 0 && find_sets(&f) < 0)
-        code = trl__fail_memory(err);
+    if (code == 0)
+        code = find_all(&f, err);
     trl__components_free(&f.c);
     trl__free(f.epsilons);
     trl__free(f.order);
@@ -239,8 +256,8 @@ int trl__label_reach_relabel(const trl__label_reach *reach, trl_fst *fst, trl_er
 void trl__label_reach_free(trl__label_reach *reach)
 {
     trl__tuples_free(&reach->labels);
-    trl__free(reach->set);
-    trl__free(reach->sets);
+    trl__free(reach->of);
+    trl__free(reach->final);
     trl__free(reach->interval);
     *reach = (trl__label_reach){.labels.width = 1};
 }

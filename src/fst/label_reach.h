@@ -20,20 +20,19 @@ typedef struct trl__interval {
     int32_t first, last;
 } trl__interval;
 
-/* What the states of a set share. */
-typedef struct trl__reach_set {
-    uint64_t from; /* in interval[] */
-    uint32_t count;
-    uint32_t final; /* an end is reached without writing */
-} trl__reach_set;
+/* What a state reaches. States that reach the same have the same `from`, if it is more than one interval. */
+typedef struct trl__reach {
+    trl__interval all; /* from the first label of the first interval to the last of the last; first > last: none */
+    uint32_t count;    /* of intervals */
+    uint32_t from;     /* in interval[], if there are several */
+} trl__reach;
 
 typedef struct trl__label_reach {
     trl__tuples labels; /* the old label of each new one, less 1 */
-    int32_t *set;       /* by state */
-    trl__reach_set *sets;
-    trl__interval *interval; /* of each set, ascending, apart */
-    uint64_t used;
-    size_t capacity;
+    trl__reach *of;     /* by state */
+    uint8_t *final;     /* by state: an end is reached without writing */
+    trl__interval *interval;
+    size_t used, capacity;
 } trl__label_reach;
 
 /* Gives the machine's output labels new numbers, sorts it by them, and finds what its states reach. */
@@ -47,14 +46,10 @@ void trl__label_reach_free(trl__label_reach *reach);
 static inline const trl__interval *trl__label_reach_of(const trl__label_reach *reach, int32_t state,
                                                        const trl__interval **end)
 {
-    const trl__reach_set *set = &reach->sets[reach->set[state]];
-    *end = reach->interval + set->from + set->count;
-    return reach->interval + set->from;
-}
-
-static inline int trl__label_reach_final(const trl__label_reach *reach, int32_t state)
-{
-    return (int)reach->sets[reach->set[state]].final;
+    const trl__reach *r = &reach->of[state];
+    const trl__interval *first = r->count > 1 ? reach->interval + r->from : &r->all;
+    *end = first + r->count;
+    return first;
 }
 
 /* The first of the intervals that does not end below the label. */

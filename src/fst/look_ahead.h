@@ -11,9 +11,21 @@
 
 #include <float.h>
 
+/* Many states of a lexicon can write any word: the best of many arcs is remembered. */
+typedef struct found_best {
+    trl__reach reach;
+    int32_t b;     /* plus 1 */
+    int32_t final; /* the end of the first machine can be reached */
+    weight best;
+} found_best;
+
+#define AHEAD_FOUND 4096
+#define AHEAD_MANY 64 /* arcs that are worth it */
+
 typedef struct ahead {
     trl_fst *a, *b; /* renumbered copies */
     trl__label_reach reach;
+    found_best *found; /* AHEAD_FOUND of them, by hash */
     weight *potential; /* by state of the result: what was paid ahead */
     size_t capacity;
 } ahead;
@@ -26,7 +38,10 @@ static int ahead_open(ahead *h, const trl_fst *a, const trl_fst *b, trl_error *e
         code = trl_fst_copy(b, &h->b, err);
     if (code == 0)
         code = trl__label_reach_find(h->a, &h->reach, err);
-    return code == 0 ? trl__label_reach_relabel(&h->reach, h->b, err) : code;
+    if (code == 0)
+        code = trl__label_reach_relabel(&h->reach, h->b, err);
+    h->found = trl__alloc_zero(AHEAD_FOUND, sizeof *h->found);
+    return code == 0 && !h->found ? trl__fail_memory(err) : code;
 }
 
 static void ahead_close(ahead *h)
@@ -34,6 +49,7 @@ static void ahead_close(ahead *h)
     trl_fst_destroy(h->a);
     trl_fst_destroy(h->b);
     trl__label_reach_free(&h->reach);
+    trl__free(h->found);
     trl__free(h->potential);
 }
 
@@ -68,7 +84,7 @@ static inline const arc *prospects_next(prospects *p, const side *s, int32_t b)
 
 static int ahead_final(const ahead *h, int32_t a, int32_t b)
 {
-    return trl__label_reach_final(&h->reach, a) && !is_zero(final_of(h->b, b));
+    return h->reach.final[a] && !is_zero(final_of(h->b, b));
 }
 
 /* 0: the pair leads nowhere; 1: to one arc alone; 2: to more, or to an end. */
@@ -82,7 +98,7 @@ static int ahead_count(const ahead *h, const side *s, int32_t a, int32_t b, cons
 }
 
 /* The best weight that the second machine may add next; one where dividing by it would make no sense. */
-static weight ahead_best(const ahead *h, const side *s, int32_t a, int32_t b)
+static weight ahead_search(const ahead *h, const side *s, int32_t a, int32_t b)
 {
     prospects p = prospects_of(h, a, b);
     weight best = ahead_final(h, a, b) ? final_of(h->b, b) : ZERO;
@@ -93,6 +109,18 @@ static weight ahead_best(const ahead *h, const side *s, int32_t a, int32_t b)
 #else
     return is_zero(best) ? ONE : best;
 #endif
+}
+
+static weight ahead_best(ahead *h, const side *s, int32_t a, int32_t b)
+{
+    trl__reach reach = h->reach.of[a];
+    if (arc_count(h->b, b) < AHEAD_MANY)
+        return ahead_search(h, s, a, b);
+    int32_t key[] = {b, reach.all.first, reach.all.last};
+    found_best *f = &h->found[trl__tuple_hash(key, 3) % AHEAD_FOUND];
+    if (f->b != b + 1 || f->final != h->reach.final[a] || memcmp(&f->reach, &reach, sizeof reach) != 0)
+        *f = (found_best){reach, b + 1, h->reach.final[a], ahead_search(h, s, a, b)};
+    return f->best;
 }
 
 static int ahead_writes(const ahead *h, int32_t a, int32_t label)

@@ -51,6 +51,14 @@ static inline int trl__tuples_enlarge(trl__tuples *table)
     return 0;
 }
 
+static inline int trl__tuple_same(const int32_t *a, const int32_t *b, size_t width)
+{
+    int32_t difference = 0;
+    for (size_t i = 0; i < width; i++)
+        difference |= a[i] ^ b[i];
+    return difference == 0;
+}
+
 static inline const int32_t *trl__tuples_get(const trl__tuples *table, int64_t tuple)
 {
     return table->keys + (size_t)tuple * table->width;
@@ -63,7 +71,7 @@ static inline int64_t trl__tuples_find(const trl__tuples *table, const int32_t *
     if (table->slot_count == 0)
         return -1;
     for (size_t at = trl__tuple_hash(key, table->width) & mask; table->slots[at]; at = (at + 1) & mask)
-        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+        if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
     return -1;
 }
@@ -75,7 +83,7 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
         return -1;
     size_t mask = table->slot_count - 1, at = trl__tuple_hash(key, table->width) & mask;
     for (; table->slots[at]; at = (at + 1) & mask)
-        if (memcmp(trl__tuples_get(table, table->slots[at] - 1), key, table->width * sizeof *key) == 0)
+        if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
     if (table->count == INT32_MAX ||
         trl__grow((void **)&table->keys, &table->capacity, table->count + 1, table->width * sizeof *key) < 0)

@@ -198,6 +198,79 @@ static void labels_are_found_among_many(void **state)
     }
 }
 
+/* ---- Looking ahead ---- */
+
+/* Many labels, and long ways without any, so that what a state can write next is many intervals. */
+static void looking_ahead_changes_nothing_else(void **state)
+{
+    (void)state;
+    random_source r = {17};
+    for (int round = 0; round < 1500; round++) {
+        machine_kind kind = {.semiring = (trl_semiring)(round % 4),
+                             .states = 8,
+                             .labels = 40,
+                             .arcs = 10 + (int32_t)random_below(&r, 60),
+                             .epsilons = 0.5,
+                             .cyclic = round % 4 == TRL_TROPICAL || round % 4 == TRL_LATTICE};
+        trl_fst *a = random_machine(&kind, &r), *plain, *ahead;
+        kind.states = 3;
+        kind.epsilons = random_below(&r, 2) * 0.1;
+        kind.arcs = 1 << (4 + random_below(&r, 6));
+        trl_fst *b = random_machine(&kind, &r);
+        trl_compose_options o = trl_compose_defaults();
+        assert_int_equal(trl_fst_arcsort(b, TRL_SIDE_INPUT, NULL), 0);
+        assert_int_equal(trl_fst_compose(a, b, &o, &plain, NULL), 0);
+        o.look_ahead = 1;
+        assert_int_equal(trl_fst_compose(a, b, &o, &ahead, NULL), 0);
+        assert_int_equal(trl_fst_verify(ahead, NULL), 0);
+        assert_same_meaning(plain, ahead, 1, &r);
+        trl_fst_destroy(a);
+        trl_fst_destroy(b);
+        trl_fst_destroy(plain);
+        trl_fst_destroy(ahead);
+    }
+}
+
+static trl_fst *machine_of(const trl_arc *arcs, const int32_t *from, int count, int32_t states, int32_t end)
+{
+    trl_fst *fst;
+    assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+    assert_int_equal(trl_fst_add_states(fst, states, NULL), 0);
+    assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+    assert_int_equal(trl_fst_set_final(fst, end, (trl_weight){0, 0}, NULL), 0);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(trl_fst_add_arc(fst, from[i], arcs[i], NULL), 0);
+    return fst;
+}
+
+/* Words 11 = "1 2 3", 12 = "1 2 4", 13 = "1 5", of which the grammar has 11 at a cost of 3 and 13 at a cost of 2: nothing leads
+ * towards 12, the first arc costs 2, and the words are written by the second. */
+static void looking_ahead_avoids_dead_ends(void **state)
+{
+    (void)state;
+    const trl_arc words[] = {
+        {1, 0, {0, 0}, 1}, {2, 0, {0, 0}, 2}, {3, 11, {0, 0}, 3}, {4, 12, {0, 0}, 3}, {5, 13, {0, 0}, 3}};
+    const trl_arc grammar[] = {{11, 11, {3, 0}, 1}, {13, 13, {2, 0}, 1}};
+    trl_fst *a = machine_of(words, (const int32_t[]){0, 1, 2, 2, 1}, 5, 4, 3);
+    trl_fst *b = machine_of(grammar, (const int32_t[]){0, 0}, 2, 2, 1), *out;
+    trl_compose_options o = trl_compose_defaults();
+    o.look_ahead = 1;
+    o.connect = 0;
+    assert_int_equal(trl_fst_compose(a, b, &o, &out, NULL), 0);
+    assert_int_equal(trl_fst_arcs(out), 4);
+    trl_arc first = trl_fst_arc(out, 0, 0);
+    assert_true(trl_fst_arc_count(out, 0) == 1 && first.weight.value == 2 && first.olabel == 0);
+    assert_int_equal(trl_fst_arc_count(out, first.next), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        trl_arc second = trl_fst_arc(out, first.next, i);
+        assert_int_equal(second.olabel, second.ilabel == 2 ? 11 : 13);
+        assert_true(second.weight.value == (second.ilabel == 2 ? 1 : 0));
+    }
+    trl_fst_destroy(a);
+    trl_fst_destroy(b);
+    trl_fst_destroy(out);
+}
+
 /* ---- Labels that stand for others ---- */
 
 enum { RHO = 6, SIGMA = 7, PHI = 8 };
@@ -439,7 +512,13 @@ static void what_cannot_be_composed_is_refused(void **state)
     o.phi = TRL_NO_LABEL;
     o.sigma = 0;
     assert_int_equal(trl_fst_compose(down, up, &o, &out, &err), TRL_EINVAL);
+    o.sigma = 5;
+    o.look_ahead = 1;
+    assert_int_equal(trl_fst_compose(down, up, &o, &out, &err), TRL_EINVAL);
     o.sigma = TRL_NO_LABEL;
+    o.filter = TRL_FILTER_SEQUENCE;
+    assert_int_equal(trl_fst_compose(down, up, &o, &out, &err), TRL_EINVAL);
+    o = trl_compose_defaults();
     o.most_states = 1;
     assert_int_equal(trl_fst_compose(down, up, &o, &out, &err), TRL_ELIMIT);
     o.most_states = 2;
@@ -457,6 +536,10 @@ static int compose_all(const trl_fst *a, const trl_fst *b, const trl_fst *accept
     trl_compose_options o = trl_compose_defaults();
     int code = trl_fst_compose(a, b, &o, &out, NULL);
     trl_fst_destroy(out);
+    o.look_ahead = 1;
+    code = code ? code : (out = NULL, trl_fst_compose(a, b, &o, &out, NULL));
+    trl_fst_destroy(code ? NULL : out);
+    o.look_ahead = 0;
     o.phi = 3;
     code = code ? code : (out = NULL, trl_fst_compose(acceptor, b, &o, &out, NULL));
     trl_fst_destroy(code ? NULL : out);
@@ -495,6 +578,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(composition_sums_over_middle_strings),
         cmocka_unit_test(labels_are_found_among_many),
+        cmocka_unit_test(looking_ahead_changes_nothing_else),
+        cmocka_unit_test(looking_ahead_avoids_dead_ends),
         cmocka_unit_test(labels_stand_for_others),
         cmocka_unit_test(intersection_multiplies),
         cmocka_unit_test(difference_keeps_what_the_second_refuses),
