@@ -69,11 +69,15 @@ UNUSED_OK static meaning meaning_times(trl_semiring s, meaning a, trl_weight w)
     return s == TRL_REAL ? (meaning){a.value * w.value, 0} : (meaning){a.value + w.value, a.second + w.second};
 }
 
+/* Up to delta, relative to what is larger than 1; infinity equals itself only. */
+UNUSED_OK static int nearly_equal(double a, double b, double delta)
+{
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= delta * (1 + fabs(a)));
+}
+
 UNUSED_OK static int meaning_equal(meaning a, meaning b, double delta)
 {
-    double scale = 1 + fabs(a.value);
-    return (a.value == b.value || fabs(a.value - b.value) <= delta * scale) &&
-           (a.second == b.second || fabs(a.second - b.second) <= delta * (1 + fabs(a.second)));
+    return nearly_equal(a.value, b.value, delta) && nearly_equal(a.second, b.second, delta);
 }
 
 /* A pair of strings; with any_output the weight is summed over all outputs. */

@@ -42,7 +42,7 @@ TRL_API int trl_fst_disambiguate(const trl_fst *fst, const trl_determinize_optio
                                  trl_error *err);
 
 typedef struct trl_minimize_options {
-    float delta;                /* default TRL_DELTA */
+    float delta;                /* weights as near as this are the same; default 1e-6 */
     int allow_nondeterministic; /* then by bisimulation: smaller, not the smallest */
 } trl_minimize_options;
 TRL_API trl_minimize_options trl_minimize_defaults(void);

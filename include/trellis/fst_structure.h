@@ -98,14 +98,20 @@ typedef struct trl_fst_map_options {
 TRL_API int trl_fst_map(trl_fst *fst, const trl_fst_map_options *options, trl_error *err);
 
 /* Labels and, if wished, weights become one label: a transducer is then an unweighted acceptor, and what works for those only works for it.
- * The table remembers. Encoding several machines with one table gives equal labels to equal pairs. */
+ * The table remembers. Encoding several machines with one table gives equal labels to equal pairs; all must have one semiring (TRL_EINVAL).
+ * Where weights are encoded, ends become arcs to one new final state. Decoding makes them final weights again and gives back the symbol tables of the
+ * machine that was encoded first. TRL_EINVAL: a label that is not in the table; nothing has changed then. After TRL_ENOMEM the machine must be destroyed. */
 typedef struct trl_fst_codes trl_fst_codes;
 enum { TRL_ENCODE_LABELS = 1, TRL_ENCODE_WEIGHTS = 2 };
 TRL_API int trl_fst_codes_create(int what, trl_fst_codes **out, trl_error *err);
 TRL_API void trl_fst_codes_destroy(trl_fst_codes *codes);
 TRL_API int trl_fst_encode(trl_fst *fst, trl_fst_codes *codes, trl_error *err);
-TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes,
-                           trl_error *err); /* TRL_EINVAL: a label that is not in it */
+TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes, trl_error *err);
+
+/* The table as a machine, which can be written to a file, and back (TRL_EINVAL: the machine is not such a table). Arc n of state 0 is what code n + 1
+ * stands for; an end leads to state 1, everything else back to 0. State 0 is final when labels are encoded, state 1 when weights are. */
+TRL_API int trl_fst_codes_to_machine(const trl_fst_codes *codes, trl_fst **out, trl_error *err);
+TRL_API int trl_fst_codes_from_machine(const trl_fst *machine, trl_fst_codes **out, trl_error *err);
 
 TRL_END_DECLS
 

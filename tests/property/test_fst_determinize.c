@@ -1,71 +1,9 @@
 /* Determinization: the meaning stays, no input label is there twice, what can't be done is refused; against all paths of small machines. */
-#include "fst_fixture.h"
+#include "fst_path_list.h"
 
 #include "base/memory.h"
 
 #include <trellis/fst_optimize.h>
-
-#define MOST_PATHS 4000
-
-/* A path: what it reads, epsilons included (they are labels like any other here), and what it writes. */
-typedef struct path {
-    int32_t x[LONGEST], y[LONGEST];
-    int nx, ny;
-    meaning weight;
-} path;
-
-typedef struct path_list {
-    path paths[MOST_PATHS];
-    int count;
-} path_list;
-
-static void list_paths(const trl_fst *fst, int32_t s, path p, path_list *list)
-{
-    trl_semiring semiring = trl_fst_semiring(fst);
-    if (s < 0)
-        return;
-    if (!trl_weight_is_zero(semiring, trl_fst_final(fst, s))) {
-        assert_true(list->count < MOST_PATHS);
-        list->paths[list->count] = p;
-        list->paths[list->count++].weight = meaning_times(semiring, p.weight, trl_fst_final(fst, s));
-    }
-    for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
-        trl_arc a = trl_fst_arc(fst, s, i);
-        path q = p;
-        assert_true(q.nx < LONGEST && q.ny < LONGEST);
-        q.x[q.nx++] = a.ilabel;
-        if (a.olabel)
-            q.y[q.ny++] = a.olabel;
-        q.weight = meaning_times(semiring, p.weight, a.weight);
-        list_paths(fst, a.next, q, list);
-    }
-}
-
-static void all_paths(const trl_fst *fst, path_list *list)
-{
-    trl_weight one = trl_weight_one(trl_fst_semiring(fst));
-    list->count = 0;
-    list_paths(fst, trl_fst_start(fst), (path){.weight = {one.value, one.second}}, list);
-}
-
-static int same_input(const path *a, const path *b)
-{
-    return a->nx == b->nx && memcmp(a->x, b->x, (size_t)a->nx * sizeof a->x[0]) == 0;
-}
-
-static int same_output(const path *a, const path *b)
-{
-    return a->ny == b->ny && memcmp(a->y, b->y, (size_t)a->ny * sizeof a->y[0]) == 0;
-}
-
-static int is_functional(const path_list *list)
-{
-    for (int i = 0; i < list->count; i++)
-        for (int k = 0; k < i; k++)
-            if (same_input(&list->paths[i], &list->paths[k]) && !same_output(&list->paths[i], &list->paths[k]))
-                return 0;
-    return 1;
-}
 
 /* No state has two arcs with one input label, except those that write what is left, whose label is `but`. */
 static void assert_deterministic(const trl_fst *fst, int32_t but)
@@ -110,6 +48,36 @@ static void acceptors_keep_their_meaning(void **state)
         assert_int_equal(trl_fst_verify(det, NULL), 0);
         assert_deterministic(det, TRL_NO_STATE);
         assert_same_meaning(fst, det, 3, &r);
+        trl_fst_destroy(fst);
+        trl_fst_destroy(det);
+    }
+}
+
+/* Many arcs, and labels of every size: three layers of states. */
+static void large_subsets_are_sorted(void **state)
+{
+    (void)state;
+    random_source r = {10};
+    for (int round = 0; round < 40; round++) {
+        int32_t labels[60], states = 600;
+        trl_fst *fst, *det;
+        assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+        assert_int_equal(trl_fst_add_states(fst, states, NULL), 0);
+        assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+        for (int i = 0; i < 60; i++)
+            labels[i] = 1 + (int32_t)random_below(&r, 1u << (1 + random_below(&r, 30)));
+        for (int i = 0; i < 1500; i++) {
+            int layer = i % 3;
+            int32_t label = labels[random_below(&r, 60)], to = layer == 2 ? states - 1 : 1 + 250 * layer;
+            int32_t from = layer == 0 ? 0 : 1 + 250 * (layer - 1) + (int32_t)random_below(&r, 250);
+            to += layer == 2 ? 0 : (int32_t)random_below(&r, 250);
+            trl_weight weight = {(float)random_below(&r, 64) / 8, 0};
+            assert_int_equal(trl_fst_add_arc(fst, from, (trl_arc){label, label, weight, to}, NULL), 0);
+        }
+        assert_int_equal(trl_fst_set_final(fst, states - 1, (trl_weight){0, 0}, NULL), 0);
+        assert_int_equal(trl_fst_determinize(fst, NULL, &det, NULL), 0);
+        assert_deterministic(det, TRL_NO_STATE);
+        assert_same_meaning(fst, det, 20, &r);
         trl_fst_destroy(fst);
         trl_fst_destroy(det);
     }
@@ -490,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acceptors_keep_their_meaning),
+        cmocka_unit_test(large_subsets_are_sorted),
         cmocka_unit_test(cycles_without_weights_can_always_be_determinized),
         cmocka_unit_test(cycles_with_weights_end_or_meet_the_limit),
         cmocka_unit_test(functional_means_one_output_for_each_input),

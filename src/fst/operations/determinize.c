@@ -291,19 +291,26 @@ static int emit_steps(builder *b, int32_t from, step *x, size_t count, int32_t h
     return emit_arc(b, from, a, begin, head);
 }
 
-/* Does an arc of the machine read `label` and lead to `next`? Its arcs are sorted. */
+/* Does an arc of the machine read `label` and lead to `next`? Its arcs are sorted by label. */
 static int has_arc(const trl_fst *fst, int32_t state, int32_t label, int32_t next)
 {
     const arc *arcs = arcs_of(fst, state);
     uint32_t low = 0, high = arc_count(fst, state);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (arcs[middle].ilabel < label || (arcs[middle].ilabel == label && arcs[middle].next < next))
+        if (arcs[middle].ilabel < label)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < arc_count(fst, state) && arcs[low].ilabel == label && arcs[low].next == next;
+    while (low < arc_count(fst, state) && arcs[low].ilabel == label && arcs[low].next != next)
+        low++;
+    return low < arc_count(fst, state) && arcs[low].ilabel == label;
+}
+
+static int share_a_future(const builder *b, int32_t x, int32_t y)
+{
+    return trl__tuples_find(&b->heads->related, (int32_t[]){x < y ? x : y, x < y ? y : x}) >= 0;
 }
 
 /* One arc for each state that the head leads to with the label: with the steps whose states share a future with it. */
@@ -318,7 +325,7 @@ static int emit_heads(builder *b, int32_t from, const step *x, size_t count)
             continue;
         size_t related = 0;
         for (size_t k = 0; k < count; k++)
-            if (trl__tuples_find(&b->heads->related, (int32_t[]){x[i].next, x[k].next}) >= 0)
+            if (share_a_future(b, x[i].next, x[k].next))
                 b->others[related++] = x[k];
         if (related > 0)
             code = emit_steps(b, from, b->others, related, x[i].next);

@@ -16,9 +16,9 @@ TRL__EACH(int, fst_decode, (trl_fst * fst, const trl_fst_codes *codes, trl_error
 struct trl_fst_codes {
     int what;
     int in_use;
-    trl_semiring semiring; /* of the machines that were encoded */
-    trl__tuples table;     /* (input label, output label, the weight's bits); label n is tuple n - 1 */
-    trl_symbols *isymbols, *osymbols;
+    trl_semiring semiring;            /* of the machines that were encoded */
+    trl__tuples table;                /* (input label, output label, the weight's bits); label n is tuple n - 1 */
+    trl_symbols *isymbols, *osymbols; /* of the machine that was encoded first */
 };
 
 static void bits_of(weight w, int32_t bits[2])
@@ -236,5 +236,84 @@ int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes, trl_error *err)
     if (code == 0)
         trl_fst_set_symbols(fst, trl_symbols_share(codes->isymbols), trl_symbols_share(codes->osymbols));
     return code;
+}
+
+/* ---- The table as a machine ---- */
+
+static int add_codes(const trl_fst_codes *codes, trl_fst *machine, trl_error *err)
+{
+    trl_weight one = trl_weight_one(codes->semiring);
+    int code = trl_fst_add_states(machine, 2, err);
+    if (code == 0)
+        code = trl_fst_set_start(machine, 0, err);
+    for (int32_t s = 0; code == 0 && s < 2; s++)
+        if (codes->what & (s == 0 ? TRL_ENCODE_LABELS : TRL_ENCODE_WEIGHTS))
+            code = trl_fst_set_final(machine, s, one, err);
+    for (size_t i = 0; code == 0 && i < codes->table.count; i++) {
+        const int32_t *key = trl__tuples_get(&codes->table, (int64_t)i);
+        int end = key[0] == AN_END;
+        trl_arc a = {end ? 0 : key[0], end ? 0 : key[1], one, end};
+        if (codes->what & TRL_ENCODE_WEIGHTS)
+            memcpy(&a.weight, key + 2, sizeof a.weight);
+        code = trl_fst_add_arc(machine, 0, a, err);
+    }
+    return code;
+}
+
+int trl_fst_codes_to_machine(const trl_fst_codes *codes, trl_fst **out, trl_error *err)
+{
+    int code = trl_fst_create(codes->semiring, out, err);
+    if (code == 0)
+        code = add_codes(codes, *out, err);
+    if (code == 0)
+        trl_fst_set_symbols(*out, trl_symbols_share(codes->isymbols), trl_symbols_share(codes->osymbols));
+    if (code < 0) {
+        trl_fst_destroy(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+static int read_codes(const trl_fst *machine, trl_fst_codes *codes, trl_error *err)
+{
+    for (uint32_t i = 0; i < trl_fst_arc_count(machine, 0); i++) {
+        trl_arc a = trl_fst_arc(machine, 0, i);
+        int end = a.next == 1;
+        int32_t key[4] = {end ? AN_END : a.ilabel, !(codes->what & TRL_ENCODE_LABELS) ? 0 : end ? AN_END : a.olabel};
+        if (codes->what & TRL_ENCODE_WEIGHTS)
+            memcpy(key + 2, &a.weight, sizeof a.weight);
+        int64_t code = trl__tuples_add(&codes->table, key);
+        if (code < 0)
+            return trl__fail_memory(err);
+        if (code != i)
+            return trl__fail(err, TRL_EINVAL, "the machine is no table of codes: its arcs %lld and %u are the same",
+                             (long long)code, i);
+    }
+    return 0;
+}
+
+int trl_fst_codes_from_machine(const trl_fst *machine, trl_fst_codes **out, trl_error *err)
+{
+    *out = NULL;
+    if (machine->states != 2 || trl_fst_arc_count(machine, 1) > 0)
+        return trl__fail(err, TRL_EINVAL,
+                         "the machine is no table of codes: those have two states, the second without arcs");
+    int what = 0;
+    for (int32_t s = 0; s < 2; s++)
+        if (!trl_weight_is_zero(machine->semiring, trl_fst_final(machine, s)))
+            what |= s == 0 ? TRL_ENCODE_LABELS : TRL_ENCODE_WEIGHTS;
+    int code = trl_fst_codes_create(what, out, err);
+    if (code == 0)
+        code = read_codes(machine, *out, err);
+    if (code < 0) {
+        trl_fst_codes_destroy(*out);
+        *out = NULL;
+        return code;
+    }
+    (*out)->in_use = 1;
+    (*out)->semiring = machine->semiring;
+    (*out)->isymbols = trl_symbols_share(machine->isymbols);
+    (*out)->osymbols = trl_symbols_share(machine->osymbols);
+    return 0;
 }
 #endif

@@ -7,10 +7,10 @@
  * same string leads to are joined, and joined states must agree. Weights are compared as if they were pushed to the start: each
  * one relative to the distances from its two states to the ends. Almost linear in states, times the sorting of arcs.
  */
+#include "fst/arc_order.h"
 #include "fst/components.h"
 #include "fst/distance.h"
 
-#include <stdlib.h>
 #include <trellis/fst_optimize.h>
 
 TRL__EACH(int, fst_equal, (const trl_fst *a, const trl_fst *b, float delta, int *yes, trl_error *err));
@@ -60,24 +60,6 @@ static int add_pair(walk *w, int32_t a, int32_t b)
     return 0;
 }
 
-static int compare_arcs(const void *x, const void *y)
-{
-    const arc *a = x, *b = y;
-    if (a->ilabel != b->ilabel)
-        return a->ilabel < b->ilabel ? -1 : 1;
-    if (a->olabel != b->olabel)
-        return a->olabel < b->olabel ? -1 : 1;
-    return less(b->weight, a->weight) - less(a->weight, b->weight);
-}
-
-static int is_sorted(const arc *arcs, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (compare_arcs(&arcs[i - 1], &arcs[i]) > 0)
-            return 0;
-    return 1;
-}
-
 /* The arcs of a state whose next state is alive, sorted by labels and weight; alive may be NULL: all. */
 static arc *sorted_arcs(const trl_fst *fst, int32_t s, const uint8_t *alive, trl__scratch *scratch, uint32_t *count)
 {
@@ -87,8 +69,8 @@ static arc *sorted_arcs(const trl_fst *fst, int32_t s, const uint8_t *alive, trl
     for (uint32_t i = 0; copy && i < arc_count(fst, s); i++)
         if (!alive || (alive[arcs[i].next] && !is_zero(arcs[i].weight)))
             copy[(*count)++] = arcs[i];
-    if (copy && !is_sorted(copy, *count))
-        qsort(copy, *count, sizeof *copy, compare_arcs);
+    if (copy)
+        trl__order_arcs(copy, *count);
     return copy;
 }
 
@@ -194,12 +176,18 @@ static int32_t find_set(int32_t *parent, int32_t s)
     return s;
 }
 
+/* Costs by their difference, probabilities by their ratio: unlikely strings count, too. */
+static int agree(weight a, weight b, float delta)
+{
+    return nearly(a, b, TRL__SEMIRING == TRL_REAL ? delta * fabsf(to_public(a).value) : delta);
+}
+
 /* 1: final weights and arcs of the two states agree. Where the arcs lead is looked at later. */
 static int states_agree(walk *w, const side *x, const side *y, pair states)
 {
     uint32_t count, other;
-    if (!nearly(pushed(x, states.a, final_of(x->fst, states.a), TRL_NO_STATE),
-                pushed(y, states.b, final_of(y->fst, states.b), TRL_NO_STATE), w->delta))
+    if (!agree(pushed(x, states.a, final_of(x->fst, states.a), TRL_NO_STATE),
+               pushed(y, states.b, final_of(y->fst, states.b), TRL_NO_STATE), w->delta))
         return 0;
     arc *p = sorted_arcs(x->fst, states.a, x->parts.coaccessible, &w->scratch_a, &count);
     arc *q = sorted_arcs(y->fst, states.b, y->parts.coaccessible, &w->scratch_b, &other);
@@ -209,7 +197,7 @@ static int states_agree(walk *w, const side *x, const side *y, pair states)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
         if (p[i].ilabel != q[i].ilabel ||
-            !nearly(pushed(x, states.a, p[i].weight, p[i].next), pushed(y, states.b, q[i].weight, q[i].next), w->delta))
+            !agree(pushed(x, states.a, p[i].weight, p[i].next), pushed(y, states.b, q[i].weight, q[i].next), w->delta))
             return 0;
         if (add_pair(w, p[i].next, q[i].next) < 0)
             return TRL_ENOMEM;
@@ -249,6 +237,12 @@ static int look_at(side *x, const trl_fst *fst, const char *which, int *unweight
     return trl__components_find(fst, &x->parts, err);
 }
 
+/* All strings together weigh the same: one divided by the other is one. */
+static int totals_agree(const side *x, const side *y, float delta)
+{
+    return nearly(to_weight(without(x->to_end[x->fst->start], y->to_end[y->fst->start])), ONE, delta);
+}
+
 static int compare_sides(side *x, side *y, int unweighted, float delta, int *yes, trl_error *err)
 {
     int code = 0, empty = !x->parts.coaccessible[x->fst->start];
@@ -259,8 +253,7 @@ static int compare_sides(side *x, side *y, int unweighted, float delta, int *yes
         code = FN(distances)(x->fst, 1, TRL__DISTANCE_DELTA, &x->to_end, NULL, err);
     if (code == 0 && !unweighted)
         code = FN(distances)(y->fst, 1, TRL__DISTANCE_DELTA, &y->to_end, NULL, err);
-    if (code < 0 ||
-        (!unweighted && !nearly(to_weight(x->to_end[x->fst->start]), to_weight(y->to_end[y->fst->start]), delta)))
+    if (code < 0 || (!unweighted && !totals_agree(x, y, delta)))
         return code;
     int64_t states = (int64_t)x->fst->states + y->fst->states;
     if (states > INT32_MAX)

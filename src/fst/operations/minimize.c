@@ -7,12 +7,12 @@
  *
  * Weights are compared as multiples of delta, and those of the first of a class are kept.
  */
+#include "fst/arc_order.h"
 #include "fst/bisimulation.h"
 #include "fst/components.h"
 #include "fst/tuple_table.h"
 #include "fst/weight_key.h"
 
-#include <stdlib.h>
 #include <trellis/fst_optimize.h>
 
 TRL__EACH(int, minimize, (trl_fst * fst, const trl_minimize_options *options, trl_error *err));
@@ -27,28 +27,6 @@ typedef struct minimizer {
 
 /* ---- What kind of machine it is ---- */
 
-/* By labels, then weight, then state: one order for each set of arcs. */
-static int compare_arcs(const void *x, const void *y)
-{
-    const arc *a = x, *b = y;
-    if (a->ilabel != b->ilabel)
-        return a->ilabel < b->ilabel ? -1 : 1;
-    if (a->olabel != b->olabel)
-        return a->olabel < b->olabel ? -1 : 1;
-    if (!same(a->weight, b->weight))
-        return less(a->weight, b->weight) ? -1 : 1;
-    return (a->next > b->next) - (a->next < b->next);
-}
-
-static void sort_arcs(arc *arcs, uint32_t count)
-{
-    int sorted = 1;
-    for (uint32_t i = 1; sorted && i < count; i++)
-        sorted = compare_arcs(&arcs[i - 1], &arcs[i]) <= 0;
-    if (!sorted)
-        qsort(arcs, count, sizeof *arcs, compare_arcs);
-}
-
 typedef struct kind {
     int deterministic, acceptor, unweighted;
 } kind;
@@ -59,7 +37,7 @@ static kind look_at(const trl_fst *fst)
     kind k = {1, 1, 1};
     for (int32_t s = 0; s < fst->states; s++) {
         arc *arcs = arcs_of(fst, s);
-        sort_arcs(arcs, arc_count(fst, s));
+        trl__order_arcs(arcs, arc_count(fst, s));
         for (uint32_t i = 0; i < arc_count(fst, s); i++) {
             k.deterministic &= i == 0 || arcs[i].ilabel != arcs[i - 1].ilabel;
             k.acceptor &= arcs[i].ilabel == arcs[i].olabel;
@@ -126,7 +104,7 @@ static void redirect(const minimizer *m, int32_t s)
         arcs[i].next = m->same[arcs[i].next];
     if (m->deterministic)
         return;
-    sort_arcs(arcs, count);
+    trl__order_arcs(arcs, count);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || !same_arc(m, &arcs[kept - 1], &arcs[i]))
             arcs[kept++] = arcs[i];
@@ -267,22 +245,21 @@ static int join_cyclic(minimizer *m)
 
 /* ---- All together ---- */
 
-static int join(minimizer *m)
+static int join(minimizer *m, int acyclic)
 {
+    if (!acyclic)
+        return join_cyclic(m);
     trl__components c;
     int code = trl__components_find(m->fst, &c, m->err);
     if (code < 0)
         return code;
-    int acyclic = c.acyclic;
-    int32_t *order = c.component; /* without cycles: the component of a state is its place */
-    if (acyclic) {
-        for (int32_t s = 0; s < m->fst->states; s++)
-            m->same[order[s]] = s;
-        memcpy(order, m->same, (size_t)m->fst->states * sizeof *order);
-        code = join_acyclic(m, order);
-    }
+    int32_t *order = c.component; /* without cycles the component of a state is its place */
+    for (int32_t s = 0; s < m->fst->states; s++)
+        m->same[order[s]] = s;
+    memcpy(order, m->same, (size_t)m->fst->states * sizeof *order);
+    code = join_acyclic(m, order);
     trl__components_free(&c);
-    return acyclic ? code : join_cyclic(m);
+    return code;
 }
 
 /* Only those that stand for others stay. */
@@ -316,12 +293,31 @@ static int check(const kind *k, const trl_minimize_options *o, trl_error *err)
     return 0;
 }
 
+/* Leaves out useless states, and sees whether cycles are left. */
+static int trim(trl_fst *fst, int *acyclic, trl_error *err)
+{
+    trl__components c;
+    int code = trl__components_find(fst, &c, err), useless = 0;
+    if (code < 0)
+        return code;
+    *acyclic = 1;
+    for (int32_t s = 0; s < fst->states; s++) {
+        c.accessible[s] &= c.coaccessible[s];
+        useless |= !c.accessible[s];
+        *acyclic &= !(c.accessible[s] && c.cyclic[c.component[s]]);
+    }
+    if (useless)
+        code = trl__fst_keep(fst, c.accessible, err);
+    trl__components_free(&c);
+    return code;
+}
+
 int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *err)
 {
     kind k = look_at(fst);
-    int code = check(&k, options, err);
+    int acyclic = 0, code = check(&k, options, err);
     if (code == 0)
-        code = trl_fst_connect(fst, err);
+        code = trim(fst, &acyclic, err);
     if (code < 0 || fst->start == TRL_NO_STATE)
         return code;
     if (!k.acceptor || !k.unweighted) {
@@ -334,7 +330,7 @@ int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *e
     }
     minimizer m = {.fst = fst, .err = err, .scale = 1 / options->delta, .deterministic = k.deterministic};
     m.same = trl__alloc((size_t)fst->states, sizeof *m.same);
-    code = m.same ? join(&m) : trl__fail_memory(err);
+    code = m.same ? join(&m, acyclic) : trl__fail_memory(err);
     if (code == 0)
         code = drop_joined(&m);
     trl__free(m.same);
@@ -344,7 +340,7 @@ int FN(minimize)(trl_fst *fst, const trl_minimize_options *options, trl_error *e
 #if TRL__FIRST
 trl_minimize_options trl_minimize_defaults(void)
 {
-    return (trl_minimize_options){.delta = TRL_DELTA};
+    return (trl_minimize_options){.delta = 1e-6f};
 }
 
 int trl_fst_minimize(trl_fst *fst, const trl_minimize_options *options, trl_error *err)
