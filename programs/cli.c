@@ -323,34 +323,22 @@ const cli_command *cli_find(int count, char **words, int *used)
 }
 
 /* How far what was typed is from a command's name. A name of two words whose first is right is near in any case. */
+#define LAST_RESORT 3
 static size_t command_distance(const char *name, int count, char **words)
 {
     const char *blank = strchr(name, ' ');
-    if (!blank)
-        return edit_distance(words[0], name);
     char typed[64];
-    snprintf(typed, sizeof typed, "%s %s", words[0], count > 1 ? words[1] : "");
-    size_t distance = edit_distance(typed, name), first = (size_t)(blank - name);
-    return distance > 2 && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 ? 2 : distance;
-}
-
-/* The commands that begin with this word, where there are any: "model show", "model stat" … */
-static int list_family(const char *word)
-{
-    size_t length = strlen(word), found = 0;
-    for (const cli_command *const *c = cli_commands; *c; c++)
-        if (strncmp((*c)->name, word, length) == 0 && (*c)->name[length] == ' ') {
-            if (found++ == 0)
-                fprintf(stderr, "trellis %s is one of:\n", word);
-            fprintf(stderr, "  trellis %-20s %s\n", (*c)->name, (*c)->summary);
-        }
-    return found > 0;
+    snprintf(typed, sizeof typed, "%s%s%s", words[0], blank ? " " : "", blank && count > 1 ? words[1] : "");
+    size_t distance = edit_distance(typed, name), first = blank ? (size_t)(blank - name) : 0;
+    if (distance < LAST_RESORT)
+        return distance;
+    return first && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 ? LAST_RESORT : LAST_RESORT + 1;
 }
 
 int cli_unknown_command(int count, char **words)
 {
     const char *best = NULL;
-    size_t best_distance = 3;
+    size_t best_distance = LAST_RESORT + 1;
     for (const cli_command *const *c = cli_commands; *c; c++) {
         size_t distance = command_distance((*c)->name, count, words);
         if (!(*c)->hidden && distance < best_distance) {
@@ -358,7 +346,7 @@ int cli_unknown_command(int count, char **words)
             best_distance = distance;
         }
     }
-    if (count == 1 && list_family(words[0]))
+    if ((count == 1 || best_distance == LAST_RESORT) && help_family(stderr, words[0]))
         return EXIT_USAGE;
     const char *second = best && strchr(best, ' ') && count > 1 ? words[1] : "";
     fprintf(stderr, "trellis: there is no command '%s%s%s'", words[0], *second ? " " : "", second);

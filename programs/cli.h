@@ -102,7 +102,8 @@ void help_man(FILE *out, const cli_command *command);
 void help_markdown(FILE *out, const cli_command *command);
 void help_overview(FILE *out);
 void help_man_overview(FILE *out);
-void help_names(FILE *out); /* one per line, for scripts */
+void help_names(FILE *out);                   /* one per line, for scripts */
+int help_family(FILE *out, const char *word); /* the commands that begin with the word; 0: there are none */
 
 /* The command that the words name (the longest match), and how many words it took; NULL when there is none. */
 const cli_command *cli_find(int count, char **words, int *used);

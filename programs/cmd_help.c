@@ -15,6 +15,8 @@ static int run(void *values, int count, char **arguments)
     }
     int used;
     const cli_command *command = cli_find(count, arguments, &used);
+    if (!command && count == 1 && help_family(stdout, arguments[0]))
+        return EXIT_CLEAN;
     if (!command || used != count)
         return cli_unknown_command(count, arguments);
     (v->man ? help_man : v->markdown ? help_markdown : help_text)(stdout, command);
@@ -32,7 +34,7 @@ const cli_command cmd_help = {
     .name = "help",
     .synopsis = "[COMMAND]",
     .summary = "explains a command",
-    .description = "Without a command, lists them all.",
+    .description = "Without a command, lists them all; with the first word of several, such as fst, lists those.",
     .options = options,
     .examples = "trellis help corpus check",
     .most = 2,

@@ -25,17 +25,21 @@ int fst_symbols(fst_job *job, const char *path, trl_symbols **symbols)
     return path ? trl_symbols_read(path, symbols, &job->err) : 0;
 }
 
+static const char *machine_path(const fst_job *job, int machine)
+{
+    return machine < job->count ? job->arguments[machine] : "-";
+}
+
 /* Standard input can be read once. */
 static int read_machines(fst_job *job)
 {
     int from_input = 0, code = 0;
-    for (int i = 0; code == 0 && i < job->v->machines; i++) {
-        const char *path = i < job->count ? job->arguments[i] : "-";
-        from_input += strcmp(path, "-") == 0;
-        if (from_input > 1)
-            return fst_usage(job, "only one machine can come from standard input");
-        code = trl_fst_read(path, &job->machine[i], &job->err);
-    }
+    for (int i = 0; i < job->v->machines; i++)
+        from_input += strcmp(machine_path(job, i), "-") == 0;
+    if (from_input > 1)
+        return fst_usage(job, "only one machine can come from standard input");
+    for (int i = 0; code == 0 && i < job->v->machines; i++)
+        code = trl_fst_read(machine_path(job, i), &job->machine[i], &job->err);
     return code;
 }
 

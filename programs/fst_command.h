@@ -30,11 +30,12 @@ typedef struct fst_values {
     const char *isymbols, *osymbols, *state_symbols, *save_isymbols, *save_osymbols, *missing_symbol;
     int keep_isymbols, keep_osymbols, keep_state_numbering, clear_isymbols, clear_osymbols;
     int acceptor, numeric, show_weight_one, json;
-    const char *arc_type, *sort_type, *project_type, *map_type, *det_type, *filter, *queue_type, *select;
+    const char *arc_type, *sort_type, *project_type, *map_type, *det_type, *filter, *queue_type, *select, *call_labels,
+        *back_labels;
     const char *weight, *ipairs, *opairs, *title, *bos, *eos, *backoff, *words, *save_words;
     double delta, power, width, height, rank_distance, node_distance;
     int font_size, precision, portrait, vertical;
-    int nstate, nshortest, npath, max_length, subsequential_label, seed, phi, rho, sigma;
+    int nstate, nshortest, npath, max_length, subsequential_label, return_label, seed, phi, rho, sigma;
     int plus, no_connect, look_ahead, increment_subsequential_label, allow_nondet, unique, reverse, output_side,
         to_final;
     int push_weights, push_labels, remove_total_weight, remove_common_affix, weighted, random;
@@ -74,19 +75,21 @@ int fst_choose(fst_job *job, const char *option, const char *given, const char *
     FST_OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default"), \
         FST_OPTION("fst-type", 0, CLI_TEXT, fst_type, "TYPE", "form of the file: vector (default) or const")
 
-#define FST_COMMAND(op, synopsis_, summary_, description_, examples_, least_, most_, ...)        \
-    extern const cli_command cmd_fst_##op;                                                       \
-    static const fst_values op##_defaults = {.command = &cmd_fst_##op, .work = op, __VA_ARGS__}; \
-    const cli_command cmd_fst_##op = {.name = "fst " #op,                                        \
-                                      .synopsis = synopsis_,                                     \
-                                      .summary = summary_,                                       \
-                                      .description = description_,                               \
-                                      .options = op##_options,                                   \
-                                      .examples = examples_,                                     \
-                                      .least = least_,                                           \
-                                      .most = most_,                                             \
-                                      .values_size = sizeof(fst_values),                         \
-                                      .defaults = &op##_defaults,                                \
+#define FST_COMMAND_AS(op, name_, synopsis_, summary_, description_, examples_, least_, most_, ...) \
+    extern const cli_command cmd_fst_##op;                                                          \
+    static const fst_values op##_defaults = {.command = &cmd_fst_##op, .work = op, __VA_ARGS__};    \
+    const cli_command cmd_fst_##op = {.name = "fst " name_,                                         \
+                                      .synopsis = synopsis_,                                        \
+                                      .summary = summary_,                                          \
+                                      .description = description_,                                  \
+                                      .options = op##_options,                                      \
+                                      .examples = examples_,                                        \
+                                      .least = least_,                                              \
+                                      .most = most_,                                                \
+                                      .values_size = sizeof(fst_values),                            \
+                                      .defaults = &op##_defaults,                                   \
                                       .run = fst_run}
+#define FST_COMMAND_NAMED(...) FST_COMMAND_AS(__VA_ARGS__)
+#define FST_COMMAND(op, ...) FST_COMMAND_AS(op, #op, __VA_ARGS__)
 
 #endif

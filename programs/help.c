@@ -9,7 +9,7 @@
 
 static const char *const exit_codes[][2] = {
     {"0", "done, nothing to complain about"},
-    {"1", "done, with findings (corpus check) or skipped utterances"},
+    {"1", "done, with findings (corpus check) or skipped utterances; or the answer is no (fst equal)"},
     {"2", "the command line is wrong"},
     {"3", "failed; the message says what, where and what to do"},
 };
@@ -221,14 +221,49 @@ void help_markdown(FILE *out, const cli_command *command)
         fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
 }
 
+/* Families of so many commands that the overview has one line for all. */
+static const char *const families[][2] = {
+    {"fst", "operations on weighted finite-state transducers; trellis help fst lists them"}};
+#define FAMILIES (sizeof families / sizeof *families)
+
+/* The family that the command belongs to, or -1. */
+static int family_of(const cli_command *command)
+{
+    for (size_t i = 0; i < FAMILIES; i++) {
+        size_t length = strlen(families[i][0]);
+        if (strncmp(command->name, families[i][0], length) == 0 && command->name[length] == ' ')
+            return (int)i;
+    }
+    return -1;
+}
+
+int help_family(FILE *out, const char *word)
+{
+    size_t length = strlen(word);
+    int found = 0;
+    for (const cli_command *const *c = cli_commands; *c; c++)
+        if (strncmp((*c)->name, word, length) == 0 && (*c)->name[length] == ' ') {
+            if (found++ == 0)
+                fprintf(out, "trellis %s is one of:\n", word);
+            fprintf(out, "  trellis %-20s %s\n", (*c)->name, (*c)->summary);
+        }
+    return found;
+}
+
 void help_overview(FILE *out)
 {
     fputs("trellis - recordings and transcripts into acoustic models, alignments and words\n\nusage: trellis COMMAND "
           "…\n\n",
           out);
-    for (const cli_command *const *c = cli_commands; *c; c++)
-        if (!(*c)->hidden)
+    int family = -1;
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        int before = family;
+        family = family_of(*c);
+        if (family >= 0 && family != before)
+            fprintf(out, "  %-16s %s\n", families[family][0], families[family][1]);
+        else if (family < 0 && !(*c)->hidden)
             fprintf(out, "  %-16s %s\n", (*c)->name, (*c)->summary);
+    }
     fputs("\ntrellis help COMMAND explains one of them.\n", out);
 }
 

@@ -108,10 +108,10 @@ TRL_API void trl_fst_codes_destroy(trl_fst_codes *codes);
 TRL_API int trl_fst_encode(trl_fst *fst, trl_fst_codes *codes, trl_error *err);
 TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes, trl_error *err);
 
-/* The table as a machine, which can be written to a file, and back (TRL_EINVAL: the machine is not such a table). Arc n of state 0 is what code n + 1
- * stands for; an end leads to state 1, everything else back to 0. State 0 is final when labels are encoded, state 1 when weights are. */
-TRL_API int trl_fst_codes_to_machine(const trl_fst_codes *codes, trl_fst **out, trl_error *err);
-TRL_API int trl_fst_codes_from_machine(const trl_fst *machine, trl_fst_codes **out, trl_error *err);
+/* The table in a file, as OpenFst's fstencode has it. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT with the place,
+ * TRL_EINVAL (writing a table that encoded nothing), TRL_ENOMEM. */
+TRL_API int trl_fst_codes_read(const char *path, trl_fst_codes **out, trl_error *err);
+TRL_API int trl_fst_codes_write(const trl_fst_codes *codes, const char *path, trl_error *err);
 
 TRL_END_DECLS
 

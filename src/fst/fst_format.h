@@ -8,11 +8,16 @@
 
 #include <trellis/file.h>
 #include <trellis/fst_file.h>
+#include <trellis/fst_structure.h>
 
 /* The first four bytes of OpenFst's binary machines, on little-endian and other computers, and of its symbol tables. */
 #define TRL__FST_MAGIC "\xD6\xFD\xB2\x7E"
 #define TRL__FST_MAGIC_BIG "\x7E\xB2\xFD\xD6"
 #define TRL__SYMBOLS_MAGIC "\x74\xFB\xB2\x7E"
+
+/* The names of the semirings in OpenFst's files: standard, log … -1: none of them. */
+const char *trl__arc_type(trl_semiring semiring);
+int trl__arc_type_find(const char *name);
 
 /* By the first bytes; what trl_fst_read does. */
 int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err);
@@ -28,11 +33,11 @@ int trl__symbols_read(trl__source *source, trl_symbols **out, trl_error *err);
 int trl__symbols_read_binary(trl__source *source, trl_symbols **out, trl_error *err);
 int trl__symbols_write_binary(const trl_symbols *symbols, trl_file *file, trl_error *err);
 
+int trl__codes_read(trl__source *source, trl_fst_codes **out, trl_error *err);
+
 /* Strings of OpenFst's files: their length, then their bytes. `most` is what a sane one has. */
 int trl__read_string(trl__source *source, size_t most, char **out, trl_error *err);
 int trl__write_string(trl_file *file, const char *text, trl_error *err);
-
-int trl__fst_is_acceptor(const trl_fst *fst);
 
 /* A weight as OpenFst's tools write it with so many digits; `out` holds 64 bytes. */
 void trl__weight_text(trl_semiring semiring, trl_weight weight, int digits, char *out);

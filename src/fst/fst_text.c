@@ -358,17 +358,6 @@ static int put_state(const writer *w, int32_t state)
     return code < 0 ? code : put_weight(w, final);
 }
 
-int trl__fst_is_acceptor(const trl_fst *fst)
-{
-    for (int32_t s = 0; s < fst->states; s++)
-        for (uint32_t i = 0; i < fst->range[s].count; i++) {
-            trl_arc a = trl_fst_arc(fst, s, i);
-            if (a.ilabel != a.olabel)
-                return 0;
-        }
-    return 1;
-}
-
 int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_options *options, trl_error *err)
 {
     const trl_fst_text_options *o = options ? options : &no_options;

@@ -26,6 +26,19 @@ enum { HAS_ISYMBOLS = 1, HAS_OSYMBOLS = 2, IS_ALIGNED = 4 };
 
 static const char *const arc_types[TRL_SEMIRINGS] = {"standard", "log", "real", "lattice4"};
 
+const char *trl__arc_type(trl_semiring semiring)
+{
+    return arc_types[semiring];
+}
+
+int trl__arc_type_find(const char *name)
+{
+    int found = TRL_SEMIRINGS - 1;
+    while (found >= 0 && strcmp(name, arc_types[found]) != 0)
+        found--;
+    return found;
+}
+
 typedef struct header {
     int is_const;
     trl_semiring semiring;
@@ -76,11 +89,10 @@ static int choose_type(const trl__source *source, const char *type, const char *
         return trl__source_fail(source, err, TRL_EUNSUPPORTED,
                                 "a machine of type \"%s\"; vector and const are read: fstconvert makes one of it",
                                 type);
-    for (int i = 0; i < TRL_SEMIRINGS; i++)
-        if (strcmp(arc_type, arc_types[i]) == 0) {
-            h->semiring = (trl_semiring)i;
-            return 0;
-        }
+    int semiring = trl__arc_type_find(arc_type);
+    h->semiring = (trl_semiring)semiring;
+    if (semiring >= 0)
+        return 0;
     return trl__source_fail(source, err, TRL_EUNSUPPORTED,
                             "arcs of type \"%s\"; standard, log, real and lattice4 are read", arc_type);
 }

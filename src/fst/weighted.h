@@ -214,9 +214,10 @@ typedef struct arc {
     int32_t next;
 } arc;
 
+/* A machine without arcs has no array, to whose address nothing may be added but as a number. */
 static inline arc *arcs_of(const trl_fst *fst, int32_t state)
 {
-    return (arc *)fst->arcs + fst->range[state].first;
+    return (arc *)((uintptr_t)fst->arcs + (uintptr_t)fst->range[state].first * sizeof(arc));
 }
 
 static inline uint32_t arc_count(const trl_fst *fst, int32_t state)
