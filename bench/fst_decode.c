@@ -232,8 +232,9 @@ static double sentence_ms(const trl_transducer *transducer, const peer_fst *peer
     return best;
 }
 
-static void draw(const char *path, const figure_point *points, size_t count, int drawn)
+static void draw(const char *path, const figure_point *points, size_t count, int has_peer)
 {
+    int drawn = has_peer ? CURVES : CURVES - 1;
     FILE *gnuplot = popen("gnuplot", "w");
     const char *end = strrchr(path, '.');
     if (!gnuplot)
@@ -294,6 +295,6 @@ void decode_figure(fst_bench *b, const trl_transducer *transducer, const peer_fs
     }
     json_object_set_new(b->result, "figure4_ms", list);
     if (b->options->plot && s->count > 0)
-        draw(b->options->plot, points, s->count, drawn);
+        draw(b->options->plot, points, s->count, peer != NULL);
     trl__free(points);
 }

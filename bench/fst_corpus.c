@@ -1,5 +1,5 @@
 /* Reading Europarl, or making up a text in its stead. */
-#include "fst_text.h"
+#include "fst_corpus.h"
 #include "base/random.h"
 #include "base/text_file.h"
 #include "bench.h"
