@@ -188,11 +188,11 @@ static const cli_option push_options[] = {
     FST_OPTION("remove-total-weight", 0, CLI_FLAG, remove_total_weight, NULL, "take out what all paths weigh together"),
     FST_OPTION("remove-common-affix", 0, CLI_FLAG, remove_common_affix, NULL,
                "take out what all outputs begin (or end) with"),
-    DELTA("of shortest distances; default 1/1024"),
+    DELTA("of shortest distances; default 1e-6"),
     {0}};
 FST_COMMAND(push, "[FILE]", "moves weights or output labels towards the start or the ends",
             "Every path keeps its weight and its output; only where along it they stand changes.",
-            "trellis fst push --push-weights grammar.fst -o pushed.fst", ONE_MACHINE, .delta = TRL_DELTA);
+            "trellis fst push --push-weights grammar.fst -o pushed.fst", ONE_MACHINE, .delta = 1e-6);
 
 static int rmepsilon(fst_job *job)
 {

@@ -179,7 +179,7 @@ static int randgen(fst_job *job)
     trl_randgen_options o = {.paths = v->npath,
                              .seed = (uint64_t)v->seed,
                              .longest = v->max_length,
-                             .remove_weights = v->remove_total_weight,
+                             .remove_weights = !v->keep_weights,
                              .weighted = v->weighted};
     int kind;
     int code = fst_choose(job, "select", v->select, kinds, &kind);
@@ -196,8 +196,9 @@ static const cli_option randgen_options[] = {
     FST_OPTION("max-length", 0, CLI_INT, max_length, "N", "arcs of the longest path; default 2147483647"),
     FST_OPTION("select", 0, CLI_TEXT, select, "HOW",
                "uniform (default): all arcs alike; log_prob: by their weights as probabilities"),
-    FST_OPTION("weighted", 0, CLI_FLAG, weighted, NULL, "a tree of the paths, weighted by how often they came"),
-    FST_OPTION("remove-total-weight", 0, CLI_FLAG, remove_total_weight, NULL, "with --weighted: relative to all paths"),
+    FST_OPTION("weighted", 0, CLI_FLAG, weighted, NULL, "a tree of the paths, in which they weigh their shares of all"),
+    FST_OPTION("keep-weights", 0, CLI_FLAG, keep_weights, NULL,
+               "paths with the machine's weights; otherwise without any"),
     {0}};
 FST_COMMAND(randgen, "[FILE]", "takes random paths of a transducer", "The result has these paths and no others.",
             "trellis fst randgen --npath 5 --seed 3 grammar.fst | trellis fst print", ONE_MACHINE, .npath = 1,

@@ -38,7 +38,7 @@ typedef struct fst_values {
     int nstate, nshortest, npath, max_length, subsequential_label, return_label, seed, phi, rho, sigma;
     int plus, no_connect, look_ahead, increment_subsequential_label, allow_nondet, unique, reverse, output_side,
         to_final;
-    int push_weights, push_labels, remove_total_weight, remove_common_affix, weighted, random;
+    int push_weights, push_labels, remove_total_weight, remove_common_affix, weighted, keep_weights;
     int encode_labels, encode_weights, encode_reuse;
 } fst_values;
 

@@ -4,8 +4,9 @@
  *     trl_fst_union(fst, other, &err);                                   // fst: what either of them maps
  *     trl_fst_connect(fst, &err);
  *
- * Operations on one machine change it in place; after a failure it is as it was, or must be destroyed where that is said. All return 0
- * or a negative code; TRL_ENOMEM is always possible. Two machines must have the same semiring (TRL_EINVAL).
+ * Operations on one machine change it in place; after a failure it is as it was, or must be destroyed where that is
+ * said. All return 0 or a negative code; TRL_ENOMEM is always possible. Two machines must have the same semiring
+ * (TRL_EINVAL). Every arc must lead to a state that is there (trl_fst_verify).
  */
 #ifndef TRELLIS_FST_STRUCTURE_H
 #define TRELLIS_FST_STRUCTURE_H
@@ -25,16 +26,20 @@ TRL_API int trl_fst_connect(trl_fst *fst, trl_error *err);
 /* Numbers states so that arcs lead to higher ones only. TRL_EINVAL: there is a cycle; the machine is unchanged. */
 TRL_API int trl_fst_topsort(trl_fst *fst, trl_error *err);
 
-TRL_API int trl_fst_invert(trl_fst *fst, trl_error *err); /* input and output change places, symbol tables too */
-TRL_API int trl_fst_project(trl_fst *fst, trl_side side, trl_error *err); /* an acceptor of one side */
+/* Input and output change places, symbol tables too. */
+TRL_API int trl_fst_invert(trl_fst *fst, trl_error *err);
 
-/* Pairs of labels: every label from[i] of that side becomes to[i]; others stay. TRL_EINVAL: a label is given twice, or is negative. */
+/* An acceptor of one side. */
+TRL_API int trl_fst_project(trl_fst *fst, trl_side side, trl_error *err);
+
+/* Pairs of labels: every label from[i] of that side becomes to[i], all at once; others stay, and so do symbol tables.
+ * TRL_EINVAL: a label is given twice, or is negative. */
 TRL_API int trl_fst_relabel(trl_fst *fst, trl_side side, const int32_t *from, const int32_t *to, size_t count,
                             trl_error *err);
 
-/* Rational operations, as Thompson builds them: epsilon arcs join the parts. After TRL_ENOMEM or TRL_ELIMIT the machine must be destroyed. The
- * other machine may be the same one. */
-TRL_API int trl_fst_union(trl_fst *fst, const trl_fst *other, trl_error *err);
+/* Rational operations, as Thompson builds them: epsilon arcs join the parts. After TRL_ENOMEM or TRL_ELIMIT the machine
+ * must be destroyed. The other machine may be the same one. */
+TRL_API int trl_fst_union(trl_fst *fst, const trl_fst *other, trl_error *err); /* either */
 TRL_API int trl_fst_concat(trl_fst *fst, const trl_fst *behind, trl_error *err);
 typedef enum trl_closure { TRL_CLOSURE_STAR, TRL_CLOSURE_PLUS } trl_closure; /* none or more, one or more */
 TRL_API int trl_fst_closure(trl_fst *fst, trl_closure kind, trl_error *err);
@@ -42,18 +47,20 @@ TRL_API int trl_fst_closure(trl_fst *fst, trl_closure kind, trl_error *err);
 /* All paths from the end to the start: a new start that leads to the old final states by epsilon. */
 TRL_API int trl_fst_reverse(const trl_fst *fst, trl_fst **out, trl_error *err);
 
-/* An arc whose output label is that of a part becomes an arc into the part's start (the call), and ends of the part lead behind it (the
- * way back). The part keeps its weights. As in OpenFst, the call keeps the arc's input label unless told otherwise. */
+/* An arc whose output label is that of a part becomes an arc into the part's start (the call), and ends of the part
+ * lead behind it (the way back). The part keeps its weights. As in OpenFst, the call keeps the arc's input label unless
+ * told otherwise. */
 typedef struct trl_fst_part {
     int32_t label; /* not epsilon; the root's own may be TRL_NO_LABEL */
     const trl_fst *fst;
 } trl_fst_part;
 
-typedef enum trl_replace_labels { /* which labels are not epsilon */
-                                  TRL_REPLACE_NEITHER,
-                                  TRL_REPLACE_INPUT,
-                                  TRL_REPLACE_OUTPUT,
-                                  TRL_REPLACE_BOTH
+/* Which labels are not epsilon. */
+typedef enum trl_replace_labels {
+    TRL_REPLACE_NEITHER,
+    TRL_REPLACE_INPUT,
+    TRL_REPLACE_OUTPUT,
+    TRL_REPLACE_BOTH
 } trl_replace_labels;
 
 typedef struct trl_replace_options {
@@ -64,8 +71,9 @@ typedef struct trl_replace_options {
 
 TRL_API trl_replace_options trl_replace_defaults(void);
 
-/* `root` is the label of the part to begin with. NULL options: the defaults. Returns 0, TRL_EINVAL (a label is given twice, or
- * to none; different semirings), TRL_ELIMIT (a part contains itself, so that the result has no end), TRL_ENOMEM. */
+/* `root` is the label of the part to begin with. NULL options: the defaults. Returns 0, TRL_EINVAL (a label is given
+ * twice, or to none; different semirings), TRL_ELIMIT (a part contains itself, so that the result has no end),
+ * TRL_ENOMEM. */
 TRL_API int trl_fst_replace(const trl_fst_part *parts, size_t count, int32_t root, const trl_replace_options *options,
                             trl_fst **out, trl_error *err);
 
@@ -83,8 +91,11 @@ typedef enum trl_fst_map_kind {
     TRL_MAP_ARC_UNIQUE,     /* equal arcs once */
     TRL_MAP_INPUT_EPSILON,  /* input labels become epsilon */
     TRL_MAP_OUTPUT_EPSILON,
-    TRL_MAP_TO_TROPICAL, /* the same numbers in another semiring; real <-> the others by logarithm; a lattice weight by its sum; */
-    TRL_MAP_TO_LOG, /* a single weight becomes a lattice's graph cost */
+
+    /* The same numbers in another semiring; from and to the real by logarithm. A lattice weight becomes its sum; what
+     * becomes a lattice weight is its first cost. */
+    TRL_MAP_TO_TROPICAL,
+    TRL_MAP_TO_LOG,
     TRL_MAP_TO_REAL,
     TRL_MAP_TO_LATTICE
 } trl_fst_map_kind;
@@ -95,6 +106,10 @@ typedef struct trl_fst_map_options {
     double power;
     float delta;
 } trl_fst_map_options;
+
+/* Weights that are zero stay so. Returns 0, TRL_EINVAL (no such kind, delta not positive), TRL_ENUMBER (a weight would
+ * become none of the semiring: the machine is unchanged), TRL_ENOMEM (after TRL_MAP_SUPERFINAL it must be
+ * destroyed). */
 TRL_API int trl_fst_map(trl_fst *fst, const trl_fst_map_options *options, trl_error *err);
 
 /* Labels and, if wished, weights become one label: a transducer is then an unweighted acceptor, and what works for those only works for it.

@@ -82,8 +82,8 @@ typedef struct trl_transducer_arc {
 TRL_API int32_t trl_transducer_states(const trl_transducer *transducer);
 TRL_API int32_t trl_transducer_start(const trl_transducer *transducer); /* TRL_NO_STATE: empty */
 TRL_API uint64_t trl_transducer_arcs(const trl_transducer *transducer);
-TRL_API int32_t trl_transducer_labels(const trl_transducer *transducer); /* different input labels */
-TRL_API float trl_transducer_final(const trl_transducer *transducer, int32_t state); /* infinite: not final */
+TRL_API int32_t trl_transducer_labels(const trl_transducer *transducer);                   /* different input labels */
+TRL_API float trl_transducer_final(const trl_transducer *transducer, int32_t state);       /* infinite: not final */
 TRL_API const trl_symbols *trl_transducer_input_symbols(const trl_transducer *transducer); /* or NULL */
 TRL_API const trl_symbols *trl_transducer_output_symbols(const trl_transducer *transducer);
 
@@ -103,7 +103,7 @@ typedef enum trl_transduce_method {
     TRL_METHOD_FRONTIER, /* only arcs whose source is alive are walked */
     TRL_METHOD_SERIAL,   /* all arcs of each symbol, one after the other: the paper's Algorithms 1 and 2 */
     TRL_METHOD_PARALLEL, /* as frontier; steps with very many arcs are shared out to the pool's threads */
-    TRL_METHOD_PREFIX    /* parts of one long input at the same time, joined by matrices: at most TRL_PREFIX_STATES states, strings */
+    TRL_METHOD_PREFIX /* parts of one long input at the same time, joined by matrices: at most TRL_PREFIX_STATES states, strings */
 } trl_transduce_method;
 #define TRL_PREFIX_STATES 256
 
@@ -113,8 +113,8 @@ typedef struct trl_transduce_options {
 } trl_transduce_options;
 
 typedef enum trl_transduce_operation {
-    TRL_TRANSDUCE_VITERBI,  /* the best path; among equals the one that comes first in the order of arcs, from the end */
-    TRL_TRANSDUCE_FORWARD,  /* -log of the sum over all paths, from the start to the end */
+    TRL_TRANSDUCE_VITERBI, /* the best path; among equals the one that comes first in the order of arcs, from the end */
+    TRL_TRANSDUCE_FORWARD, /* -log of the sum over all paths, from the start to the end */
     TRL_TRANSDUCE_BACKWARD, /* the same from the end to the start */
     TRL_TRANSDUCE_COUNTS    /* how often each arc is expected on a path, given the input (and output) */
 } trl_transduce_operation;
@@ -134,12 +134,13 @@ typedef struct trl_transduction {
     int found;     /* 0: no path; nothing else is set but weight, infinite */
     double weight; /* of the best path, or -log of the sum */
     const int32_t *outputs;
-    size_t output_count;  /* Viterbi: the labels written, without epsilons */
-    const uint64_t *arcs; /* Viterbi: the path; counts: the arcs with a count, one entry per place in the input where it is used */
+    size_t output_count; /* Viterbi: the labels written, without epsilons */
+    const uint64_t
+        *arcs; /* Viterbi: the path; counts: the arcs with a count, one entry per place in the input where it is used */
     size_t arc_count;
-    const double *counts;       /* counts: by entry of arcs[] */
+    const double *counts; /* counts: by entry of arcs[] */
     const int32_t *final_states;
-    size_t final_count;         /* counts: states where paths end, and how much of them */
+    size_t final_count; /* counts: states where paths end, and how much of them */
     const double *final_counts;
 } trl_transduction;
 
@@ -181,9 +182,9 @@ TRL_API int trl_counts_read(const char *path, const trl_transducer *transducer, 
 
 TRL_API double trl_counts_arc(const trl_counts *counts, uint64_t arc);
 TRL_API double trl_counts_final(const trl_counts *counts, int32_t state);
-TRL_API double trl_counts_weight(const trl_counts *counts);     /* -log-likelihood of the inputs that have a path */
-TRL_API uint64_t trl_counts_inputs(const trl_counts *counts);   /* how many had */
-TRL_API uint64_t trl_counts_without(const trl_counts *counts);  /* how many had none */
+TRL_API double trl_counts_weight(const trl_counts *counts);    /* -log-likelihood of the inputs that have a path */
+TRL_API uint64_t trl_counts_inputs(const trl_counts *counts);  /* how many had */
+TRL_API uint64_t trl_counts_without(const trl_counts *counts); /* how many had none */
 
 /* ---- Training ---- */
 
@@ -196,6 +197,39 @@ typedef enum trl_train_normal {
  * are left out. Returns 0, TRL_ENOMEM. */
 TRL_API int trl_transducer_estimate(const trl_transducer *transducer, const trl_counts *counts, trl_train_normal normal,
                                     trl_transducer **out, trl_error *err);
+
+/* The E-step: counts of all inputs, added in their order. */
+TRL_API int trl_transduce_count(const trl_transducer *transducer, trl_pool *pool, const trl_transduce_input *inputs,
+                                size_t count, trl_counts **out, trl_error *err);
+
+typedef struct trl_train_pairs_options {
+    trl_train_normal normal;
+    int rounds;        /* at least 1 */
+    double least_gain; /* a round that lowers the weight by less than this part of it is the last; 0: any gain counts */
+    trl_pool *pool;    /* NULL: one thread */
+    int (*each)(void *user, int round, const trl_counts *counts,
+                trl_error *err); /* NULL, or called after counting; < 0 stops */
+    void *user;
+} trl_train_pairs_options;
+
+/* EM: counting and estimating by turns. The likelihood of the inputs (of input and output where `target` is given) never falls, but for
+ * rounding. `each` also sees the counts of the result. Inputs without a path are passed over. Returns 0, TRL_EINVAL (no input has a path), or
+ * as trl_transduce. */
+TRL_API int trl_transducer_train(const trl_transducer *transducer, const trl_train_pairs_options *options,
+                                 const trl_transduce_input *inputs, size_t count, trl_transducer **out, trl_error *err);
+
+/* ---- Inputs from text ---- */
+
+typedef struct trl_transduce_text trl_transduce_text;
+
+#define TRL_UNKNOWN_LABEL INT32_MAX /* of a name that the table does not have: no transducer should */
+
+/* One string per line, words with blanks between: names of the table, or numbers without one. pairs: `input TAB output`. "-" is standard
+ * input; gzip too. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with file and line), TRL_ENOMEM. */
+TRL_API int trl_transduce_text_read(const char *path, const trl_symbols *input, const trl_symbols *output, int pairs,
+                                    trl_transduce_text **out, trl_error *err);
+TRL_API void trl_transduce_text_destroy(trl_transduce_text *text);
+TRL_API const trl_transduce_input *trl_transduce_text_inputs(const trl_transduce_text *text, size_t *count);
 
 TRL_END_DECLS
 

@@ -28,6 +28,7 @@
 #include <trellis/progress.h>
 #include <trellis/symbols.h>
 #include <trellis/train.h>
+#include <trellis/transduce.h>
 #include <trellis/version.h>
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct frame {
@@ -10,11 +11,18 @@ typedef struct frame {
     uint32_t arc; /* the next one to follow */
 } frame;
 
+/* What is known of a state, together because an arc asks for both. */
+typedef struct found_state {
+    int32_t order; /* when it was found, from 1; 0: not yet */
+    int32_t low;   /* the earliest it is known to reach; of a complete component, later than all */
+} found_state;
+
 typedef struct search {
     const trl_fst *fst;
     trl__components *out;
-    int32_t *order, *low; /* by state: when it was found, from 1; the earliest it is known to reach */
-    int32_t *open;        /* states whose component is not complete */
+    size_t arc_size;
+    found_state *state;
+    int32_t *open; /* states whose component is not complete */
     frame *path;
     int32_t found, open_count, depth;
 } search;
@@ -26,12 +34,15 @@ static int32_t next_of(const search *s, int32_t state, uint32_t arc)
 
 static int is_final(const trl_fst *fst, int32_t state)
 {
-    return !trl_weight_is_zero(fst->semiring, trl_fst_final(fst, state));
+    size_t size = fst->semiring == TRL_LATTICE ? sizeof(trl_weight) : sizeof(float);
+    float value;
+    memcpy(&value, (const char *)fst->final + (size_t)state * size, sizeof value);
+    return value != (fst->semiring == TRL_REAL ? 0 : INFINITY);
 }
 
 static void enter(search *s, int32_t state, int reached)
 {
-    s->order[state] = s->low[state] = ++s->found;
+    s->state[state].order = s->state[state].low = ++s->found;
     s->out->accessible[state] = (uint8_t)reached;
     s->out->coaccessible[state] = (uint8_t)is_final(s->fst, state);
     s->open[s->open_count++] = state;
@@ -49,6 +60,7 @@ static void close_component(search *s, int32_t root)
     while (s->open[first] != root);
     c->cyclic[c->count] = s->open_count - first > 1;
     for (int32_t i = first; i < s->open_count; i++) {
+        s->state[s->open[i]].low = INT32_MAX;
         c->component[s->open[i]] = c->count;
         c->coaccessible[s->open[i]] = reaches;
     }
@@ -58,8 +70,8 @@ static void close_component(search *s, int32_t root)
 
 static void learn(search *s, int32_t state, int32_t next)
 {
-    if (s->out->component[next] < 0 && s->low[next] < s->low[state])
-        s->low[state] = s->low[next];
+    if (s->state[next].low < s->state[state].low)
+        s->state[state].low = s->state[next].low;
     s->out->coaccessible[state] |= s->out->coaccessible[next];
 }
 
@@ -70,14 +82,14 @@ static void search_from(search *s, int32_t start, int reached)
         frame *top = &s->path[s->depth - 1];
         if (top->arc < s->fst->range[top->state].count) {
             int32_t next = next_of(s, top->state, top->arc++);
-            if (s->order[next] == 0)
+            if (s->state[next].order == 0)
                 enter(s, next, reached);
             else
                 learn(s, top->state, next);
             continue;
         }
         int32_t state = top->state;
-        if (s->low[state] == s->order[state])
+        if (s->state[state].low == s->state[state].order)
             close_component(s, state);
         if (--s->depth > 0)
             learn(s, s->path[s->depth - 1].state, state);
@@ -104,12 +116,10 @@ static int make(search *s, size_t states)
     c->accessible = trl__alloc_zero(states + 1, 1);
     c->coaccessible = trl__alloc_zero(states + 1, 1);
     c->cyclic = trl__alloc_zero(states + 1, 1);
-    s->order = trl__alloc_zero(states + 1, sizeof *s->order);
-    s->low = trl__alloc(states + 1, sizeof *s->low);
+    s->state = trl__alloc_zero(states + 1, sizeof *s->state);
     s->open = trl__alloc(states + 1, sizeof *s->open);
     s->path = trl__alloc(states + 1, sizeof *s->path);
-    if (!c->component || !c->accessible || !c->coaccessible || !c->cyclic || !s->order || !s->low || !s->open ||
-        !s->path)
+    if (!c->component || !c->accessible || !c->coaccessible || !c->cyclic || !s->state || !s->open || !s->path)
         return -1;
     memset(c->component, 0xff, (states + 1) * sizeof *c->component);
     return 0;
@@ -124,12 +134,11 @@ int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *er
         if (fst->start != TRL_NO_STATE)
             search_from(&s, fst->start, 1);
         for (int32_t q = 0; q < fst->states; q++)
-            if (s.order[q] == 0)
+            if (s.state[q].order == 0)
                 search_from(&s, q, 0);
         find_loops(&s);
     }
-    trl__free(s.order);
-    trl__free(s.low);
+    trl__free(s.state);
     trl__free(s.open);
     trl__free(s.path);
     if (code < 0) {

@@ -1,8 +1,9 @@
 /* Trimming: only states on a path from the start to a final state stay.
  *
- * Which states reach an end is found by sweeps from the last state to the first over those that are not known to: a state does when one
- * of its arcs leads to one that does, and mostly the first arc decides. Machines that are numbered the way they were built need a few
- * sweeps; where they do not suffice, the components tell (components.h). O(states + arcs).
+ * Which states reach an end is found by sweeps from the last state to the first over those that are not known to: a
+ * state does when one of its arcs leads to one that does, and mostly the first arc decides. Machines that are numbered
+ * the way they were built need a few sweeps; where they do not suffice, the components tell (components.h). O(states +
+ * arcs).
  */
 #include "base/fail.h"
 #include "base/memory.h"

@@ -2,7 +2,8 @@
  *
  * The arcs of a state are a range of the array of arcs. A range that lies at the end of the array grows in place, so a
  * machine that is built state by state is compact without a single copy: it is the CSR form by state. Any other range
- * that grows moves to the end with twice its room, and leaves a gap behind: the cost is O(1) per arc, as of a vector per state.
+ * that grows moves to the end with twice its room, and leaves a gap behind: the cost is O(1) per arc, as of a vector
+ * per state.
  */
 #ifndef TRL_FST_FST_DATA_H
 #define TRL_FST_FST_DATA_H
@@ -62,7 +63,8 @@ int trl__fst_like(const trl_fst *fst, trl_fst **out, trl_error *err);
 /* Each takes the other's content: how an operation that builds anew changes a machine in place. */
 void trl__fst_swap(trl_fst *a, trl_fst *b);
 
-/* The states of `other` behind those of `fst`, their arcs shifted accordingly; the start stays. The same machine twice is fine. */
+/* The states of `other` behind those of `fst`, their arcs shifted accordingly; the start stays. The same machine twice
+ * is fine. */
 int trl__fst_append(trl_fst *fst, const trl_fst *other, trl_error *err);
 
 /* State s becomes state number[s]; the numbers are a permutation. */

@@ -1,4 +1,5 @@
-/* Which labels a machine can write next: for every state the output labels at the ends of paths that have written nothing yet.
+/* Which labels a machine can write next: for every state the output labels at the ends of paths that have written
+ * nothing yet.
  *
  *     trl__label_reach r;
  *     trl__label_reach_find(a, &r, err);                                 // relabels a's output side
@@ -6,9 +7,10 @@
  *     for (const trl__interval *i = trl__label_reach_of(&r, state, &end); i < end; i++) …   // i->first … i->last
  *     trl__label_reach_free(&r);
  *
- * Labels are renumbered in the order in which a depth-first search along output epsilons leaves them. What can be reached in a tree is
- * then one interval, and a few intervals in a lexicon whose words share more than their beginnings. States of a cycle of epsilons share their
- * intervals, and so do those that only lead to one other. O(arcs log arcs + intervals).
+ * Labels are renumbered in the order in which a depth-first search along output epsilons leaves them. What can be
+ * reached in a tree is then one interval, and a few intervals in a lexicon whose words share more than their
+ * beginnings. States of a cycle of epsilons share their intervals, and so do those that only lead to one other. O(arcs
+ * log arcs + intervals).
  */
 #ifndef TRL_FST_LABEL_REACH_H
 #define TRL_FST_LABEL_REACH_H
@@ -38,7 +40,8 @@ typedef struct trl__label_reach {
 /* Gives the machine's output labels new numbers, sorts it by them, and finds what its states reach. */
 int trl__label_reach_find(trl_fst *fst, trl__label_reach *reach, trl_error *err);
 
-/* The same numbers for the input side of another machine, sorted by them; arcs whose label the first never writes are dropped. */
+/* The same numbers for the input side of another machine, sorted by them; arcs whose label the first never writes are
+ * dropped. */
 int trl__label_reach_relabel(const trl__label_reach *reach, trl_fst *fst, trl_error *err);
 
 void trl__label_reach_free(trl__label_reach *reach);

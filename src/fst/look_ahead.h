@@ -1,7 +1,7 @@
 /* Looking ahead in a composition: of what the first machine can write next, what does the second read here?
  *
- * Both machines are copied with labels renumbered so that what a state of the first can write is a few intervals (label_reach.h), and arcs
- * of the second in an interval are neighbours.
+ * Both machines are copied with labels renumbered so that what a state of the first can write is a few intervals
+ * (label_reach.h), and arcs of the second in an interval are neighbours.
  */
 #ifndef TRL_FST_LOOK_AHEAD_H
 #define TRL_FST_LOOK_AHEAD_H

@@ -1,9 +1,9 @@
 /* One of the two machines of a composition, seen from the side where labels meet.
  *
- * What must be known of a state is found when it is first asked for, by one look at its arcs: whether they are sorted, and whether some
- * or all are epsilons. So composing something small with something huge costs no more than the states that take part.
- * States with many sorted arcs get a directory at the same time: for every 2^shift labels the position of the first
- * arc, so that a label is found within a few neighbours instead of by a binary search over all.
+ * What must be known of a state is found when it is first asked for, by one look at its arcs: whether they are sorted,
+ * and whether some or all are epsilons. So composing something small with something huge costs no more than the states
+ * that take part. States with many sorted arcs get a directory at the same time: for every 2^shift labels the position
+ * of the first arc, so that a label is found within a few neighbours instead of by a binary search over all.
  */
 #ifndef TRL_FST_MATCHING_H
 #define TRL_FST_MATCHING_H
@@ -21,11 +21,6 @@ typedef struct side {
     uint32_t *entries;   /* per directory: shift, number of buckets, the first arc of each, the number of arcs */
     size_t used, capacity;
 } side;
-
-static inline int32_t label_of(const arc *a, int output)
-{
-    return output ? a->olabel : a->ilabel;
-}
 
 static int side_open(side *s, const trl_fst *fst)
 {

@@ -6,8 +6,8 @@
  *     while ((code = product_next(&p, err)) > 0)                         // p.state, made of product_tuple(&p)
  *         … product_arc(&p, (arc){…}, c, d, 0, err) …                    // an arc of it to the state made of (c, d, 0)
  *
- * Where an arc leads to is looked up later, with many others: while one tuple is compared, the table's memory for those behind it is on
- * its way. States are numbered as if it had been done at once.
+ * Where an arc leads to is looked up later, with many others: while one tuple is compared, the table's memory for those
+ * behind it is on its way. States are numbered as if it had been done at once.
  */
 #ifndef TRL_FST_PRODUCT_H
 #define TRL_FST_PRODUCT_H
@@ -47,13 +47,18 @@ static const int32_t *product_tuple(const product *p)
     return trl__tuples_get(&p->table, p->state);
 }
 
+static int product_full(const product *p, trl_error *err)
+{
+    return trl__fail(err, TRL_ELIMIT,
+                     "the result would have more than %lld states; raise most_states, or trim the machines first",
+                     (long long)p->most_states);
+}
+
 /* The states that the table has got since become states of the machine. */
 static int product_add_states(product *p, trl_error *err)
 {
     if ((int64_t)p->table.count > p->most_states)
-        return trl__fail(err, TRL_ELIMIT,
-                         "the result would have more than %lld states; raise most_states, or trim the machines first",
-                         (long long)p->most_states);
+        return product_full(p, err);
     return trl_fst_add_states(p->out, (int32_t)p->table.count - p->out->states, err);
 }
 
@@ -76,7 +81,7 @@ static int product_settle(product *p, trl_error *err)
             trl__tuples_expect_key(&p->table, p->target[i + 8]);
         int64_t next = trl__tuples_add(&p->table, p->target[i]);
         if (next < 0)
-            return trl__fail_memory(err);
+            return p->table.count == INT32_MAX ? product_full(p, err) : trl__fail_memory(err);
         arcs[i].next = (int32_t)next;
     }
     p->waiting = 0;

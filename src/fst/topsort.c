@@ -1,5 +1,5 @@
-/* States in an order in which arcs lead forward: a state comes when no arc leads to it any more from those that have not come yet (Kahn,
- * "Topological sorting of large networks", 1962). O(states + arcs). */
+/* States in an order in which arcs lead forward: a state comes when no arc leads to it any more from those that have
+ * not come yet (Kahn, "Topological sorting of large networks", 1962). O(states + arcs). */
 #include "base/fail.h"
 #include "base/memory.h"
 #include "fst/fst_data.h"

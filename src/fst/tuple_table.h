@@ -1,13 +1,13 @@
-/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is built from
- * the states of others.
+/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is
+ * built from the states of others.
  *
  *     trl__tuples table = {.width = 3};
  *     int64_t state = trl__tuples_add(&table, (int32_t[]){a, b, filter});    // old or new; -1: out of memory
  *     const int32_t *key = trl__tuples_get(&table, state);                   // valid until the next addition
  *     trl__tuples_free(&table);
  *
- * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot. Width is a
- * constant where it is used, so the compiler unrolls comparing and hashing.
+ * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot. Width is
+ * a constant where it is used, so the compiler unrolls comparing and hashing.
  */
 #ifndef TRL_FST_TUPLE_TABLE_H
 #define TRL_FST_TUPLE_TABLE_H
@@ -93,7 +93,8 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
     return (int64_t)table->count - 1;
 }
 
-/* Brings what trl__tuples_add will read first, and then (not before the first has arrived) second, towards the processor. */
+/* Brings what trl__tuples_add will read first, and then (not before the first has arrived) second, towards the
+ * processor. */
 static inline void trl__tuples_expect(const trl__tuples *table, const int32_t *key)
 {
     if (table->slot_count)

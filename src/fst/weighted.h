@@ -214,6 +214,11 @@ typedef struct arc {
     int32_t next;
 } arc;
 
+static inline int32_t label_of(const arc *a, int output)
+{
+    return output ? a->olabel : a->ilabel;
+}
+
 /* A machine without arcs has no array, to whose address nothing may be added but as a number. */
 static inline arc *arcs_of(const trl_fst *fst, int32_t state)
 {

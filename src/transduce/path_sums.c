@@ -5,7 +5,7 @@
  *
  * Sums are kept as plain numbers, multiplied by a power of two at each position so that the largest is near 1: one multiplication and one
  * addition per arc in place of a logarithm and an exponential. This is right as long as no sum becomes so small that a double can't
- * hold it. That is seen (a sum at a position below TINY of the largest; weights beyond ±WIDE), and then the input is worked on once more
+ * hold it. That is seen (a sum at a position below TINY of the largest; weights beyond ±TRL__WIDE), and then the input is worked on once more
  * with logarithms: the same code, `log` set.
  *
  * Backward needs no such care: a beta below 1e-308 of the position's largest belongs to a node whose share is below 1e-308 / TINY.
@@ -19,9 +19,9 @@
 #include <math.h>
 #include <string.h>
 
-#define WIDE 80.0f  /* e^80 is a float, and so is its inverse */
 #define TINY 1e-200
-#define LESS 1e-60 /* how much smaller than another what comes into a position may be: TINY * LESS * e^-WIDE is still a double */
+#define LESS \
+    1e-60 /* how much smaller than another what comes into a position may be: TINY * LESS * e^-TRL__WIDE is still a double */
 #define OUT_OF_RANGE 1
 #define ROUNDS 100000 /* of a cycle's repetition */
 #define NO_ARC UINT64_MAX
@@ -418,8 +418,7 @@ static int forward(sums *s, trl_error *err)
 {
     trl_transduce_work *w = s->w;
     int code = 0;
-    if (trl__nodes_begin(w) < 0 ||
-        TRL_GROW(w->walked, w->walked_capacity, w->plan.steps + w->plan.positions) < 0)
+    if (trl__nodes_begin(w) < 0 || TRL_GROW(w->walked, w->walked_capacity, w->plan.steps + w->plan.positions) < 0)
         return trl__fail_memory(err);
     for (size_t p = 0; code == 0 && p < w->plan.positions; p++)
         code = search_position(s, p, err);
@@ -466,16 +465,16 @@ static void back_step(sums *s, size_t index, double base, int counts)
     double weight = (double)step->weight, *beta = w->other;
     double *sum = w->node_beta + w->node_first[step->from], *alpha = w->node_alpha + w->node_first[step->from];
     double factor = s->log ? weight : exp(w->beta_base[step->to] - weight - base);
-    double share = s->log ? weight - s->total
-                          : exp(w->node_base[step->from] + w->beta_base[step->to] - weight + s->total);
+    double share =
+        s->log ? weight - s->total : exp(w->node_base[step->from] + w->beta_base[step->to] - weight + s->total);
     for (size_t i = w->node_first[step->to]; i < w->node_first[step->to + 1]; i++)
         beta[w->node_state[i]] = w->node_beta[i];
     if (s->log || step->symbol == TRL__STAY)
         back_slowly(s, walked, beta, factor, sum, alpha, share, counts);
     else if (counts)
-        w->out.arc_count += w->walk->count_runs(w->runs + walked->run, walked->runs, w->edges + walked->edge, beta,
-                                                factor, sum, alpha, share, w->out.arcs + w->out.arc_count,
-                                                w->out.counts + w->out.arc_count);
+        w->out.arc_count +=
+            w->walk->count_runs(w->runs + walked->run, walked->runs, w->edges + walked->edge, beta, factor, sum, alpha,
+                                share, w->out.arcs + w->out.arc_count, w->out.counts + w->out.arc_count);
     else
         w->walk->back_runs(w->runs + walked->run, walked->runs, w->edges + walked->edge, beta, factor, sum);
     for (size_t i = w->node_first[step->to]; i < w->node_first[step->to + 1]; i++)
@@ -513,7 +512,8 @@ static void count_closure(sums *s, size_t position, const double *beta)
     for (size_t i = 0; i < closure->runs; i++) {
         const trl__run *run = &w->runs[closure->run + i];
         for (uint32_t k = 0; k < run->count; k++, edge++) {
-            double value = times(s, times(s, alpha[run->node], share), times(s, (double)edge->value, beta[edge->target]));
+            double value =
+                times(s, times(s, alpha[run->node], share), times(s, (double)edge->value, beta[edge->target]));
             add_count(&w->out, run->arc + k, s->log ? exp(-value) : value);
         }
     }
@@ -669,7 +669,7 @@ int trl__path_sums(trl_transduce_work *w, trl_transduce_operation operation, trl
         }
     }
     sums s = {.w = w, .cells = {w->sum, w->fresh, 0}};
-    int code = w->t->smallest < -WIDE || w->t->largest > WIDE ? OUT_OF_RANGE : run(&s, operation, result, err);
+    int code = trl__is_wide(w->t) ? OUT_OF_RANGE : run(&s, operation, result, err);
     if (code == OUT_OF_RANGE) {
         s.log = 1;
         clear_cells(w, INFINITY);

@@ -21,7 +21,6 @@ typedef struct part {
     size_t columns;           /* states it may begin in: all, or only the start */
     double *x, *y, *z;        /* [state][column] */
     double *scale;            /* by column: logarithm of what its sums are divided by */
-    double *before, *after;   /* by state: weights of coming here, and of going on */
     int out_of_range;         /* a sum became too small for a double */
     trl_transduce_work *work; /* its own search */
     trl_transduction result;
@@ -33,6 +32,7 @@ typedef struct prefix {
     int best; /* minimum instead of sum */
     size_t states, count;
     part *parts;
+    double *before, *after; /* [part's beginning, and the end][state]: weights of coming here, and of going on */
 } prefix;
 
 /* ---- The matrix of a part ---- */
@@ -58,7 +58,8 @@ static void follow_symbol(const prefix *p, part *a, const trl__symbol *s)
     const trl_transducer *t = p->w->t;
     fill(p, a, a->y);
     for (uint64_t k = s->arc; k < s->arc + s->arcs; k++)
-        add_row(p, a->columns, a->x + t->source[k] * a->columns, t->arc[k].weight, a->y + t->arc[k].target * a->columns);
+        add_row(p, a->columns, a->x + t->source[k] * a->columns, t->arc[k].weight,
+                a->y + t->arc[k].target * a->columns);
     double *other = a->x;
     a->x = a->y;
     a->y = other;
@@ -175,69 +176,63 @@ static double plus(const prefix *p, double a, double b)
     return p->best ? fmin(a, b) : trl__log_add(a, b);
 }
 
-/* Only differences count within a part; large numbers would lose digits. */
-static void relative(double *weights, size_t states)
+/* Only differences count within a part; large numbers would lose digits. Returns what was taken off. */
+static double make_relative(double *weights, size_t states)
 {
     double least = INFINITY;
     for (size_t q = 0; q < states; q++)
         least = fmin(least, weights[q]);
     for (size_t q = 0; least < INFINITY && q < states; q++)
         weights[q] -= least;
+    return least < INFINITY ? least : 0;
 }
 
-/* The sum over all ends: goes through the parts from the first to the last. */
+/* The sum over all ends: from the first boundary to the last. */
 static double go_forward(prefix *p)
 {
     const trl_transducer *t = p->w->t;
     double total = INFINITY, base = 0;
     for (size_t i = 0; i < p->count; i++) {
         const part *a = &p->parts[i];
-        double *after = i + 1 < p->count ? p->parts[i + 1].before : NULL;
+        const double *from = p->before + i * p->states;
+        double *to = p->before + (i + 1) * p->states;
         for (size_t q = 0; q < p->states; q++) {
-            double sum = INFINITY;
+            to[q] = INFINITY;
             for (size_t c = 0; c < a->columns; c++)
-                sum = plus(p, sum, a->x[q * a->columns + c] + a->before[a->columns == 1 ? (size_t)t->start : c]);
-            if (after)
-                after[q] = sum;
-            else
-                total = plus(p, total, sum + (double)t->final[q]);
+                to[q] = plus(p, to[q], a->x[q * a->columns + c] + from[a->columns == 1 ? (size_t)t->start : c]);
         }
-        double least = INFINITY;
-        for (size_t q = 0; after && q < p->states; q++)
-            least = fmin(least, after[q]);
-        if (after && least < INFINITY)
-            relative(after, p->states), base += least;
+        base += make_relative(to, p->states);
     }
+    for (size_t q = 0; q < p->states; q++)
+        total = plus(p, total, p->before[p->count * p->states + q] + (double)t->final[q]);
     return base + total;
 }
 
 /* The same from the last to the first. */
 static double go_backward(prefix *p)
 {
-    double base = 0, total = INFINITY;
+    double base = 0;
     for (size_t i = p->count; i-- > 0;) {
         const part *a = &p->parts[i];
-        double *after = i > 0 ? p->parts[i - 1].after : NULL, least = INFINITY;
+        const double *from = p->after + (i + 1) * p->states;
+        double *to = p->after + i * p->states;
         for (size_t c = 0; c < a->columns; c++) {
-            double sum = INFINITY;
+            double *sum = &to[a->columns == 1 ? (size_t)p->w->t->start : c];
+            *sum = INFINITY;
             for (size_t q = 0; q < p->states; q++)
-                sum = plus(p, sum, a->x[q * a->columns + c] + a->after[q]);
-            if (after)
-                after[c] = sum;
-            else
-                total = sum;
-            least = fmin(least, sum);
+                *sum = plus(p, *sum, a->x[q * a->columns + c] + from[q]);
         }
-        if (after && least < INFINITY)
-            relative(after, p->states), base += least;
+        base += i > 0 ? make_relative(to, p->states) : 0;
     }
-    return base + total;
+    return base + p->after[p->w->t->start];
 }
 
 /* ---- The parts' own searches ---- */
 
-static int plan_part(const prefix *p, const part *a, int is_last, trl__plan *plan)
+static int plan_part(const prefix *p, size_t index, trl__plan *plan)
 {
+    const part *a = &p->parts[index];
+    int is_last = index == p->count - 1;
     size_t positions = a->steps + 1;
     if (TRL_GROW(plan->step, plan->step_capacity, a->steps + 1) < 0 ||
         TRL_GROW(plan->first, plan->first_capacity, positions + 1) < 0 ||
@@ -249,8 +244,8 @@ static int plan_part(const prefix *p, const part *a, int is_last, trl__plan *pla
     plan->steps = a->steps;
     plan->closure_output = TRL__ANY_OUTPUT;
     plan->open_end = !is_last;
-    plan->start_weights = a->before;
-    plan->end_weights = is_last ? NULL : a->after;
+    plan->start_weights = p->before + index * p->states;
+    plan->end_weights = is_last ? NULL : p->after + (index + 1) * p->states;
     for (uint32_t i = 0; i < positions; i++) {
         plan->final[i] = i == a->steps ? 0 : INFINITY;
         plan->first[i + 1] = i;
@@ -273,7 +268,7 @@ static int search_part(void *user, size_t index, int worker, trl_error *err)
     const prefix *p = user;
     part *a = &p->parts[index];
     int code = trl_transduce_create(p->w->t, NULL, &a->work, err);
-    if (code == 0 && plan_part(p, a, index == p->count - 1, &a->work->plan) < 0)
+    if (code == 0 && plan_part(p, index, &a->work->plan) < 0)
         code = trl__fail_memory(err);
     if (code < 0)
         return code;
@@ -298,7 +293,8 @@ static int join_paths(prefix *p, trl_transduction *result, trl_error *err)
             return code;
         if (TRL_GROW(out->arcs, out->arc_capacity, out->arc_count + work->out.arc_count) < 0)
             return trl__fail_memory(err);
-        memcpy(out->arcs + out->arc_count, work->out.arcs, work->out.arc_count * sizeof *out->arcs);
+        if (work->out.arc_count > 0)
+            memcpy(out->arcs + out->arc_count, work->out.arcs, work->out.arc_count * sizeof *out->arcs);
         out->arc_count += work->out.arc_count;
         p->w->path_weight += work->path_weight;
     }
@@ -346,21 +342,19 @@ static int make_parts(prefix *p)
 {
     size_t steps = p->w->plan.steps;
     p->parts = trl__alloc_zero(p->count, sizeof *p->parts);
-    if (!p->parts)
+    p->before = trl__alloc((p->count + 1) * p->states, sizeof *p->before);
+    p->after = trl__alloc((p->count + 1) * p->states, sizeof *p->after);
+    if (!p->parts || !p->before || !p->after)
         return -1;
     for (size_t i = 0; i < p->count; i++) {
         part *a = &p->parts[i];
         a->step = steps / p->count * i + (i < steps % p->count ? i : steps % p->count);
         a->steps = steps / p->count + (i < steps % p->count);
         a->columns = i == 0 ? 1 : p->states;
-        a->before = trl__alloc(p->states, sizeof *a->before);
-        a->after = trl__alloc(p->states, sizeof *a->after);
-        if (!a->before || !a->after)
-            return -1;
-        for (size_t q = 0; q < p->states; q++) {
-            a->before[q] = (int32_t)q == p->w->t->start ? 0 : INFINITY;
-            a->after[q] = (double)p->w->t->final[q];
-        }
+    }
+    for (size_t q = 0; q < p->states; q++) {
+        p->before[q] = (int32_t)q == p->w->t->start ? 0 : INFINITY;
+        p->after[p->count * p->states + q] = (double)p->w->t->final[q];
     }
     return 0;
 }
@@ -373,11 +367,11 @@ static void free_parts(prefix *p)
         trl__free(a->y);
         trl__free(a->z);
         trl__free(a->scale);
-        trl__free(a->before);
-        trl__free(a->after);
         trl_transduce_destroy(a->work);
     }
     trl__free(p->parts);
+    trl__free(p->before);
+    trl__free(p->after);
 }
 
 static int run(prefix *p, trl_transduction *result, trl_error *err)
@@ -408,7 +402,10 @@ int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_tr
 {
     for (size_t i = 0; i < w->plan.steps; i++)
         if (w->plan.step[i].to != i + 1 || w->plan.step[i].output != TRL__ANY_OUTPUT)
-            return trl__fail(err, TRL_EINVAL, "method prefix reads strings only, without a given output; use another method");
+            return trl__fail(err, TRL_EINVAL,
+                             "method prefix reads strings only, without a given output; use another method");
+    if (operation != TRL_TRANSDUCE_VITERBI && trl__is_wide(w->t))
+        return trl__path_sums(w, operation, result, err);
     size_t threads = w->options.pool ? (size_t)trl_pool_threads(w->options.pool) : 1, parts = threads < 2 ? 2 : threads;
     prefix p = {.w = w,
                 .operation = operation,

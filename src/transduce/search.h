@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "transduce/walk.h"
 
-#define TRL__STAY (-2)      /* a step's symbol: nothing is read, the state stays (epsilons of a lattice) */
+#define TRL__STAY (-2)       /* a step's symbol: nothing is read, the state stays (epsilons of a lattice) */
 #define TRL__ANY_OUTPUT (-1) /* a step's output */
 
 typedef struct trl__step {
@@ -33,13 +33,13 @@ typedef struct trl__plan {
     size_t positions;
     trl__step *step; /* by `to` */
     size_t steps;
-    size_t *first;          /* by position, and one more: its steps */
-    float *final;           /* by position: what ending here costs; infinite: not the end */
-    size_t *out_first;      /* by position, and one more: */
-    uint32_t *out;          /* the steps that leave it */
-    int32_t closure_output; /* of arcs in the closure */
-    int split;    /* only odd positions have a closure */
-    int open_end; /* the last position has none */
+    size_t *first;               /* by position, and one more: its steps */
+    float *final;                /* by position: what ending here costs; infinite: not the end */
+    size_t *out_first;           /* by position, and one more: */
+    uint32_t *out;               /* the steps that leave it */
+    int32_t closure_output;      /* of arcs in the closure */
+    int split;                   /* only odd positions have a closure */
+    int open_end;                /* the last position has none */
     const double *start_weights; /* by state, or NULL: 0 in the start state */
     const double *end_weights;   /* by state, or NULL: the transducer's */
     size_t step_capacity, first_capacity, final_capacity, out_capacity, out_first_capacity;
@@ -60,7 +60,7 @@ void trl__out_free(trl__out *out);
 typedef struct trl__walked {
     size_t run, edge; /* first of them */
     size_t runs;
-    double factor;    /* step: what its source's sums were multiplied with; in logarithms, what was added */
+    double factor; /* step: what its source's sums were multiplied with; in logarithms, what was added */
 } trl__walked;
 
 struct trl_transduce_work {
@@ -81,12 +81,12 @@ struct trl_transduce_work {
         alpha_capacity, beta_capacity;
 
     /* By state, all clear between steps. */
-    uint64_t *bits;    /* alive at the position that is left */
-    uint32_t *node;    /* the node of a state that is */
-    uint32_t *fresh;   /* a list */
-    uint64_t *pending; /* by rank: closure */
-    uint64_t *cell;    /* best paths */
-    float *score;      /* infinite */
+    uint64_t *bits;              /* alive at the position that is left */
+    uint32_t *node;              /* the node of a state that is */
+    uint32_t *fresh;             /* a list */
+    uint64_t *pending;           /* by rank: closure */
+    uint64_t *cell;              /* best paths */
+    float *score;                /* infinite */
     double *sum, *other, *third; /* sums: 0 */
     trl__hit *hits;
 
@@ -102,6 +102,14 @@ struct trl_transduce_work {
     struct trl__serial *serial;
     struct trl__shared *shared; /* method parallel */
 };
+
+#define TRL__WIDE 80.0f /* e^80 is a float, and so is its inverse */
+
+/* Has weights whose probability is no float: sums need logarithms. */
+static inline int trl__is_wide(const trl_transducer *t)
+{
+    return t->smallest < -TRL__WIDE || t->largest > TRL__WIDE;
+}
 
 /* ---- Plans ---- */
 

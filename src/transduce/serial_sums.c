@@ -245,8 +245,8 @@ static double forward_total(const trl_transduce_work *w)
     double total = INFINITY;
     for (size_t p = 0; p < w->plan.positions; p++)
         for (uint32_t q = 0; w->plan.final[p] < INFINITY && q < states; q++)
-            total = trl__log_add(total, w->serial->alpha[p * states + q] + trl__end_weight(w, q) +
-                                            (double)w->plan.final[p]);
+            total = trl__log_add(total,
+                                 w->serial->alpha[p * states + q] + trl__end_weight(w, q) + (double)w->plan.final[p]);
     return total;
 }
 

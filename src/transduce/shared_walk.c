@@ -93,8 +93,7 @@ static int best_piece(void *user, size_t piece, int worker, trl_error *err)
             trl__arc arc = t->arc[p->s->arc + k];
             uint64_t key = trl__pack(from + arc.weight, p->base + k), *cell = &p->cell[arc.target];
             uint64_t old = __atomic_load_n(cell, __ATOMIC_RELAXED);
-            while (key < old &&
-                   !__atomic_compare_exchange_n(cell, &old, key, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            while (key < old && !__atomic_compare_exchange_n(cell, &old, key, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 ;
             if (old == TRL__EMPTY)
                 fresh[(*count)++] = arc.target;
@@ -106,8 +105,7 @@ static int best_piece(void *user, size_t piece, int worker, trl_error *err)
 void trl__shared_best_rows(trl_transduce_work *w, const trl__symbol *s, size_t hits, const float *score, float weight,
                            uint32_t base, trl__best_cells *cells)
 {
-    piece_work p = {
-        .w = w, .s = s, .items = hits, .score = score, .weight = weight, .base = base, .cell = cells->cell};
+    piece_work p = {.w = w, .s = s, .items = hits, .score = score, .weight = weight, .base = base, .cell = cells->cell};
     share_out(&p, best_piece);
     gather(w->shared, cells->fresh, &cells->count);
 }
@@ -156,7 +154,7 @@ static int add_piece(void *user, size_t piece, int worker, trl_error *err)
             double *cell = &p->sum[edge->target];
             __atomic_load(cell, &old, __ATOMIC_RELAXED);
             do
-                new = old + from * (double)edge->value;
+                new = old + from *(double)edge->value;
             while (!__atomic_compare_exchange(cell, &old, &new, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
             if (old == 0)
                 fresh[(*count)++] = edge->target;

@@ -120,13 +120,11 @@ static int batch_run(batch *b, const trl_transducer *t, const trl_transduce_opti
     for (size_t i = 0; code == 0 && i < threads; i++)
         code = trl_transduce_create(t, options, &b->works[i], err);
     if (code == 0)
-        code = trl__ordered_for(options->pool,
-                                &(trl__ordered_work){.count = count,
-                                                     .window = window,
-                                                     .produce = batch_one,
-                                                     .consume = batch_use,
-                                                     .user = b},
-                                err);
+        code = trl__ordered_for(
+            options->pool,
+            &(trl__ordered_work){
+                .count = count, .window = window, .produce = batch_one, .consume = batch_use, .user = b},
+            err);
     for (size_t i = 0; i < threads; i++)
         trl_transduce_destroy(b->works[i]);
     for (size_t i = 0; i < window; i++)
@@ -146,9 +144,8 @@ int trl_transduce_batch(const trl_transducer *transducer, const trl_transduce_op
     b.works = trl__alloc_zero(threads, sizeof *b.works);
     b.outs = trl__alloc_zero(window, sizeof *b.outs);
     b.results = trl__alloc_zero(window, sizeof *b.results);
-    int code = b.works && b.outs && b.results
-                   ? batch_run(&b, transducer, &alone, count, threads, window, err)
-                   : trl__fail_memory(err);
+    int code = b.works && b.outs && b.results ? batch_run(&b, transducer, &alone, count, threads, window, err)
+                                              : trl__fail_memory(err);
     trl__free(b.works);
     trl__free(b.outs);
     trl__free(b.results);

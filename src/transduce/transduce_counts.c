@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #define KIND "counts"
 #define VERSION 1
@@ -168,8 +167,8 @@ static int is_count(double value)
 
 static int fill(const trl__container *container, trl_counts *c, trl_error *err)
 {
-    const void *head, *arcs, *values, *finals;
-    size_t heads, count, value_count, final_count;
+    const void *head = NULL, *arcs = NULL, *values = NULL, *finals = NULL;
+    size_t heads = 0, count = 0, value_count = 0, final_count = 0;
     int code = trl__container_array(container, "info", sizeof(info), &head, &heads, err);
     if (code == 0)
         code = trl__container_array(container, "arcs", sizeof(uint64_t), &arcs, &count, err);
@@ -194,10 +193,11 @@ static int fill(const trl__container *container, trl_counts *c, trl_error *err)
             return trl__fail(err, TRL_ECORRUPT, "%s: entry %zu is no count of an arc", path, k);
         c->arc[arc] = value;
     }
-    for (size_t q = 0; q < final_count; q++)
-        if (!is_count(((const double *)finals)[q]))
+    for (size_t q = 0; q < final_count; q++) {
+        c->final[q] = ((const double *)finals)[q];
+        if (!is_count(c->final[q]))
             return trl__fail(err, TRL_ECORRUPT, "%s: the count of final state %zu is none", path, q);
-    memcpy(c->final, finals, final_count * sizeof *c->final);
+    }
     c->inputs = i->inputs;
     c->without = i->without;
     c->weight = i->weight;

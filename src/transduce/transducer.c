@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "transduce/transducer_data.h"
 
-
 void trl_transducer_destroy(trl_transducer *t)
 {
     if (!t)

@@ -50,8 +50,7 @@ int trl_transducer_builder_create(int32_t states, int32_t start, trl_transducer_
     }
     for (int32_t q = 0; q < states; q++)
         b->final[q] = INFINITY;
-    *b->t = (trl_transducer){
-        .states = states, .start = start, .smallest = 0, .largest = 0, .epsilons = {.symbol = -1}};
+    *b->t = (trl_transducer){.states = states, .start = start, .smallest = 0, .largest = 0, .epsilons = {.symbol = -1}};
     b->label = -1;
     *out = b;
     return 0;
@@ -271,8 +270,9 @@ int trl_transducer_builder_arc(trl_transducer_builder *b, int32_t input, int32_t
         return code;
     if (input != b->label) {
         if (input < b->label)
-            return trl__fail(err, TRL_EINVAL, "input label %" PRId32 " comes after %" PRId32 "; arcs must be sorted by it",
-                             input, b->label);
+            return trl__fail(err, TRL_EINVAL,
+                             "input label %" PRId32 " comes after %" PRId32 "; arcs must be sorted by it", input,
+                             b->label);
         code = end_group(b, err);
         if (code < 0)
             return code;

@@ -38,8 +38,8 @@ typedef struct trl__arc {
 typedef struct trl__epsilons {
     int32_t symbol; /* -1: there are none; else 0 */
     int has_cycles;
-    uint32_t *rank;  /* by state */
-    uint32_t *state; /* by rank */
+    uint32_t *rank;        /* by state */
+    uint32_t *state;       /* by rank */
     uint32_t *first, *end; /* by rank: its component's ranks; end 0: no cycle */
 } trl__epsilons;
 

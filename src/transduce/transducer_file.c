@@ -178,7 +178,7 @@ static int write_arrays(trl__container_writer *writer, const trl_transducer *t, 
 
 int trl_transducer_write(const trl_transducer *t, const char *path, trl_error *err)
 {
-    trl__container_writer *writer;
+    trl__container_writer *writer = NULL;
     info head = {t->arcs, t->rows, t->words, t->listed, t->states, t->start, t->smallest, t->largest};
     int code = trl_transducer_verify(t, NULL, err);
     if (code == 0)
@@ -219,8 +219,8 @@ static int read_info(trl_transducer *t, trl_error *err)
     if (count != 1)
         return corrupt(t, "section 'info' has a wrong size", err);
     const info *head = bytes;
-    if (head->states < 0 || head->start < TRL_NO_STATE || head->start >= head->states ||
-        !isfinite(head->smallest) || !isfinite(head->largest))
+    if (head->states < 0 || head->start < TRL_NO_STATE || head->start >= head->states || !isfinite(head->smallest) ||
+        !isfinite(head->largest))
         return corrupt(t, "the number of states or the range of weights can't be", err);
     t->states = head->states;
     t->start = head->start;
@@ -282,9 +282,8 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
         const trl__symbol *s = &t->symbol[i];
         uint64_t place = s->has_bitmap ? words : listed;
         if (s->label < 0 || (i > 0 && s->label <= s[-1].label) || s->arc != arcs || s->row != rows + i ||
-            s->place != place || s->rows == 0 || s->arcs < s->rows || s->has_bitmap > 1 ||
-            s->arcs > t->arcs - arcs || s->rows > t->rows - rows ||
-            (s->has_bitmap ? width > t->words - words : s->rows > t->listed - listed))
+            s->place != place || s->rows == 0 || s->arcs < s->rows || s->has_bitmap > 1 || s->arcs > t->arcs - arcs ||
+            s->rows > t->rows - rows || (s->has_bitmap ? width > t->words - words : s->rows > t->listed - listed))
             return trl__fail(err, TRL_ECORRUPT, "%s: entry %" PRIu32 " of the table of symbols is wrong",
                              trl__container_path(t->container), i);
         arcs += s->arcs;
@@ -303,8 +302,8 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
 static int read_symbols(const trl_transducer *t, const char *labels_section, const char *names_section,
                         trl_symbols **out, trl_error *err)
 {
-    const void *labels, *names;
-    size_t count, size;
+    const void *labels = NULL, *names = NULL;
+    size_t count = 0, size = 0;
     int code = trl__container_array(t->container, labels_section, sizeof(int32_t), &labels, &count, err);
     if (code == 0)
         code = trl__container_array(t->container, names_section, 1, &names, &size, err);

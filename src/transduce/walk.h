@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "transduce/transducer_data.h"
 
-#define TRL__EMPTY UINT64_MAX             /* a cell that nothing reached */
+#define TRL__EMPTY UINT64_MAX                   /* a cell that nothing reached */
 #define TRL__NEVER ((uint64_t)0xff800000 << 32) /* cells from here on have an infinite score */
 
 static inline uint64_t trl__pack(float score, uint32_t back)
@@ -116,6 +116,5 @@ typedef struct trl__walk {
 
 extern const trl__walk trl__walk_base, trl__walk_avx2;
 const trl__walk *trl__walk_choose(void);
-
 
 #endif

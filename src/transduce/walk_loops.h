@@ -68,7 +68,7 @@ typedef struct reader {
     const trl__arc *arcs;
     const uint32_t *row;
     const trl__hit *hits;
-    size_t count, next;    /* the row it is in */
+    size_t count, next;     /* the row it is in */
     const char *line, *end; /* what is left of that row */
 } reader;
 

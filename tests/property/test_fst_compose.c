@@ -1,6 +1,6 @@
-/* Composition against its definition: the weight of (x, y) is the sum over all strings m of that of (x, m) in the first machine times that
- * of (m, y) in the second. Strings m are enumerated, which the first machines allow: they have no cycles, or
- * write no more labels than they read. */
+/* Composition against its definition: the weight of (x, y) is the sum over all strings m of that of (x, m) in the first
+ * machine times that of (m, y) in the second. Strings m are enumerated, which the first machines allow: they have no
+ * cycles, or write no more labels than they read. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"
@@ -243,8 +243,8 @@ static trl_fst *machine_of(const trl_arc *arcs, const int32_t *from, int count, 
     return fst;
 }
 
-/* Words 11 = "1 2 3", 12 = "1 2 4", 13 = "1 5", of which the grammar has 11 at a cost of 3 and 13 at a cost of 2: nothing leads
- * towards 12, the first arc costs 2, and the words are written by the second. */
+/* Words 11 = "1 2 3", 12 = "1 2 4", 13 = "1 5", of which the grammar has 11 at a cost of 3 and 13 at a cost of 2:
+ * nothing leads towards 12, the first arc costs 2, and the words are written by the second. */
 static void looking_ahead_avoids_dead_ends(void **state)
 {
     (void)state;
@@ -530,6 +530,34 @@ static void what_cannot_be_composed_is_refused(void **state)
     trl_fst_destroy(fails);
 }
 
+static trl_symbols *table_of(const char *epsilon, const char *one)
+{
+    trl_symbols *symbols;
+    assert_int_equal(trl_symbols_create("words", &symbols, NULL), 0);
+    assert_int_equal(trl_symbols_add(symbols, epsilon, 0, NULL), 0);
+    assert_int_equal(trl_symbols_add(symbols, one, 1, NULL), 0);
+    return symbols;
+}
+
+static void symbols_must_agree(void **state)
+{
+    (void)state;
+    trl_fst *a = loop_of(TRL_LOG, (const int32_t[][2]){{1, 1}}, 1),
+            *b = loop_of(TRL_LOG, (const int32_t[][2]){{1, 1}}, 1);
+    trl_fst *out;
+    trl_error err;
+    trl_fst_set_symbols(a, table_of("-", "in"), table_of("-", "one"));
+    trl_fst_set_symbols(b, table_of("<eps>", "two"), table_of("<eps>", "out"));
+    assert_int_equal(trl_fst_compose(a, b, NULL, &out, &err), TRL_EINVAL);
+    trl_fst_set_symbols(b, table_of("<eps>", "one"), table_of("<eps>", "out"));
+    assert_int_equal(trl_fst_compose(a, b, NULL, &out, &err), 0);
+    assert_string_equal(trl_symbols_name(trl_fst_input_symbols(out), 1), "in");
+    assert_string_equal(trl_symbols_name(trl_fst_output_symbols(out), 1), "out");
+    trl_fst_destroy(a);
+    trl_fst_destroy(b);
+    trl_fst_destroy(out);
+}
+
 static int compose_all(const trl_fst *a, const trl_fst *b, const trl_fst *acceptor)
 {
     trl_fst *out = NULL;
@@ -584,6 +612,7 @@ int main(void)
         cmocka_unit_test(intersection_multiplies),
         cmocka_unit_test(difference_keeps_what_the_second_refuses),
         cmocka_unit_test(what_cannot_be_composed_is_refused),
+        cmocka_unit_test(symbols_must_agree),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };
     return RUN(tests);

@@ -1,5 +1,5 @@
-/* Operations on the structure of machines against what they mean for strings: sums over the ways to split a pair of strings for the
- * rational operations, reversed strings for reversal, copying by hand for replacement. */
+/* Operations on the structure of machines against what they mean for strings: sums over the ways to split a pair of
+ * strings for the rational operations, reversed strings for reversal, copying by hand for replacement. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"
@@ -259,8 +259,8 @@ static meaning star(trl_semiring s, meaning a)
     return (meaning){s == TRL_LOG ? log1p(-exp(-a.value)) : 0, 0};
 }
 
-/* What any number of pieces gives for the strings from (i, j) on: W = one at the end + sum over first pieces P * W(rest), where the
- * empty piece leads back to W itself. */
+/* What any number of pieces gives for the strings from (i, j) on: W = one at the end + sum over first pieces P *
+ * W(rest), where the empty piece leads back to W itself. */
 static void closure_table(const trl_fst *a, const pair *p, meaning w[6][6])
 {
     trl_semiring s = trl_fst_semiring(a);
@@ -335,7 +335,8 @@ static void reversing_reverses_strings(void **state)
 
 /* ---- Replacement ---- */
 
-/* Copies a part into `out`, parts inside it too; its ends lead to `end` (or are final, at TRL_NO_STATE). Returns its start. */
+/* Copies a part into `out`, parts inside it too; its ends lead to `end` (or are final, at TRL_NO_STATE). Returns its
+ * start. */
 static int32_t copy_part(trl_fst *out, const trl_fst_part *parts, int count, int part, int32_t end)
 {
     const trl_fst *fst = parts[part].fst;

@@ -1,5 +1,5 @@
-/* Sorting the arcs of each state: by insertion where they are few, else by radix, from the lowest digit of the label up; both keep
- * the order of equal labels. O(arcs). */
+/* Sorting the arcs of each state: by insertion where they are few, else by radix, from the lowest digit of the label
+ * up; both keep the order of equal labels. O(arcs). */
 #include "fst/weighted.h"
 
 #include <trellis/fst_structure.h>
@@ -8,11 +8,6 @@ TRL__EACH(int, fst_arcsort, (trl_fst * fst, int output, trl_error *err));
 
 #define FEW 24
 #define DIGIT 8 /* bits */
-
-static inline int32_t label_of(const arc *a, int output)
-{
-    return output ? a->olabel : a->ilabel;
-}
 
 static int is_sorted(const arc *arcs, uint32_t count, int output)
 {

@@ -1,13 +1,14 @@
-/* Composition: pairs of states, from the pair of starts on; an arc where the first machine writes what the second reads.
+/* Composition: pairs of states, from the pair of starts on; an arc where the first machine writes what the second
+ * reads.
  *
- * Labels meet by merging the arcs of both states, by looking for those of the smaller in the larger, or, where the second machine has
- * labels that stand for others, by asking it for every label of the first. Epsilons need no partner, and so
- * the same path could be walked in several orders; a filter, the third part of a state, forbids all but one
- * (Mohri, Pereira, Riley, "Weighted automata in text and speech processing", 1996; Allauzen, Mohri, "3-way composition", 2008).
- * Where a lexicon writes its words late, most pairs lead nowhere. Looking ahead (look_ahead.h) leaves these out, takes an arc of the second machine
- * as soon as no other can follow, and pays the best of its weights at once
- * (Allauzen, Riley, Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers", 2009).
- * O(pairs that are reached * (arcs of the smaller + matches)).
+ * Labels meet by merging the arcs of both states, by looking for those of the smaller in the larger, or, where the
+ * second machine has labels that stand for others, by asking it for every label of the first. Epsilons need no partner,
+ * and so the same path could be walked in several orders; a filter, the third part of a state, forbids all but one
+ * (Mohri, Pereira, Riley, "Weighted automata in text and speech processing", 1996; Allauzen, Mohri, "3-way
+ * composition", 2008). Where a lexicon writes its words late, most pairs lead nowhere. Looking ahead (look_ahead.h)
+ * leaves these out, takes an arc of the second machine as soon as no other can follow, and pays the best of its weights
+ * at once (Allauzen, Riley, Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers",
+ * 2009). O(pairs that are reached * (arcs of the smaller + matches)).
  */
 #include "fst/look_ahead.h"
 #include "fst/product.h"
@@ -51,7 +52,8 @@ static moves alternative(int32_t filter, int second)
     return (moves){after, filter == 0 ? 0 : NEVER, NEVER};
 }
 
-/* Both move at once as long as they can; filters 1 and 2: the first or the second goes on alone, and the other may not. */
+/* Both move at once as long as they can; filters 1 and 2: the first or the second goes on alone, and the other may
+ * not. */
 static moves together(int32_t filter, int first, int second)
 {
     if (filter != 0)
@@ -263,7 +265,8 @@ static const arc *first_with(const composition *c, int32_t b, int32_t label)
     return at < arc_count(c->b.fst, b) && y->ilabel == label ? y : NULL;
 }
 
-/* The arc meets all arcs of the state with the label `with`; `before` is the weight of the failure arcs that led there. */
+/* The arc meets all arcs of the state with the label `with`; `before` is the weight of the failure arcs that led
+ * there. */
 static int meet_each(composition *c, const arc *x, int32_t b, const arc *y, weight before)
 {
     const arc *end = arcs_of(c->b.fst, b) + arc_count(c->b.fst, b);
@@ -291,8 +294,8 @@ static int side_check(composition *c, int32_t b)
     return 0;
 }
 
-/* One label: in the state itself, by sigma too; else by rho; else where the failure arc leads. A failure arc back to its own state
- * reads the label. */
+/* One label: in the state itself, by sigma too; else by rho; else where the failure arc leads. A failure arc back to
+ * its own state reads the label. */
 static int meet_specially(composition *c, const arc *x, int32_t b)
 {
     weight before = ONE;
@@ -448,6 +451,23 @@ static int check(const trl_compose_options *o, trl_error *err)
     return 0;
 }
 
+/* The label's names must agree where both machines name it; what epsilon is called does not matter. */
+static int check_symbols(const trl_symbols *written, const trl_symbols *read, trl_error *err)
+{
+    if (!written || !read || written == read)
+        return 0;
+    for (size_t i = 0; i < trl_symbols_count(written); i++) {
+        int32_t label = trl_symbols_label(written, i);
+        const char *here = trl_symbols_name(written, label), *there = trl_symbols_name(read, label);
+        if (label != TRL_EPSILON && there && strcmp(here, there) != 0)
+            return trl__fail(err, TRL_EINVAL,
+                             "label %d is \"%s\" in the first machine's output symbols, but \"%s\" in the second's "
+                             "input symbols; relabel one of them",
+                             (int)label, here, there);
+    }
+    return 0;
+}
+
 static int dispatch(const trl_fst *a, const trl_fst *b, const trl_compose_options *o, trl_fst *out, trl_error *err)
 {
     TRL__DISPATCH(a->semiring, fst_compose, (a, b, o, out, err));
@@ -463,8 +483,10 @@ int trl_fst_compose(const trl_fst *a, const trl_fst *b, const trl_compose_option
     if (code == 0)
         code = check(options, err);
     if (code == 0)
+        code = check_symbols(a->osymbols, b->isymbols, err);
+    if (code == 0)
         code = trl_fst_create(a->semiring, out, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     trl_fst_set_symbols(*out, trl_symbols_share(a->isymbols), trl_symbols_share(b->osymbols));
     code = dispatch(a, b, options, *out, err);

@@ -16,6 +16,7 @@
 #include "fst/components.h"
 #include "fst/distance.h"
 #include "fst/label_strings.h"
+#include "fst/step_sort.h"
 #include "fst/subset_construction.h"
 #include "fst/subset_table.h"
 
@@ -23,13 +24,6 @@ TRL__EACH(int, determinize,
           (const trl_fst *fst, const trl_determinize_options *options, trl_fst **out, trl_error *err));
 
 #define END (-1) /* the state of an element that has been read to the end, and owes a string only */
-
-/* An arc of a subset: the string is in two parts, `string` and the arc's own label. */
-typedef struct step {
-    int32_t label, next;
-    int32_t string, olabel;
-    weight weight;
-} step;
 
 typedef struct waiting {
     weight distance; /* of the best path through the state */
@@ -48,8 +42,7 @@ typedef struct builder {
     size_t letter_capacity;
     trl__subsets subsets; /* by state of the result */
 
-    step *steps, *others; /* others: what sorting or choosing needs beside */
-    size_t step_count, step_capacity, other_capacity;
+    trl__steps steps;
 
     uint8_t *coaccessible; /* found when it matters first */
 
@@ -139,7 +132,7 @@ static int add_element(builder *b, size_t begin, trl__element e)
 }
 
 /* The label that a step's string begins with; 0: it is empty. */
-static inline int32_t first_label(const builder *b, const step *x)
+static inline int32_t first_label(const builder *b, const trl__step *x)
 {
     return x->string == TRL__EMPTY ? x->olabel : trl__string_first(&b->strings, x->string);
 }
@@ -159,7 +152,7 @@ static int32_t append(builder *b, int32_t string, int32_t label)
 }
 
 /* What is left of its string when the arc writes `written`. */
-static inline int32_t residual_string(builder *b, const step *x, int32_t written)
+static inline int32_t residual_string(builder *b, const trl__step *x, int32_t written)
 {
     if (!written)
         return append(b, x->string, x->olabel);
@@ -167,7 +160,7 @@ static inline int32_t residual_string(builder *b, const step *x, int32_t written
 }
 
 /* What the steps have in common is what the arc says; the rest is the new subset, behind all others. */
-static int make_subset(builder *b, const step *x, size_t count, arc *a)
+static int make_subset(builder *b, const trl__step *x, size_t count, arc *a)
 {
     size_t begin = b->subsets.used;
     a->weight = x[0].weight;
@@ -263,7 +256,7 @@ static int emit_arc(builder *b, int32_t from, arc a, size_t begin, int32_t head)
 }
 
 /* Of the steps to one state only the best stays. Steps are sorted by state; equally good: the first. */
-static size_t keep_best(step *x, size_t count)
+static size_t keep_best(trl__step *x, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -277,7 +270,7 @@ static size_t keep_best(step *x, size_t count)
     return kept;
 }
 
-static int emit_steps(builder *b, int32_t from, step *x, size_t count, int32_t head)
+static int emit_steps(builder *b, int32_t from, trl__step *x, size_t count, int32_t head)
 {
     if (b->options.kind == TRL_DETERMINIZE_DISAMBIGUATE)
         count = keep_best(x, count);
@@ -310,13 +303,15 @@ static int has_arc(const trl_fst *fst, int32_t state, int32_t label, int32_t nex
 
 static int share_a_future(const builder *b, int32_t x, int32_t y)
 {
-    return trl__tuples_find(&b->heads->related, (int32_t[]){x < y ? x : y, x < y ? y : x}) >= 0;
+    trl__tuples pairs = b->heads->related;
+    pairs.width = 2;
+    return trl__tuples_find(&pairs, (int32_t[]){x < y ? x : y, x < y ? y : x}) >= 0;
 }
 
 /* One arc for each state that the head leads to with the label: with the steps whose states share a future with it. */
-static int emit_heads(builder *b, int32_t from, const step *x, size_t count)
+static int emit_heads(builder *b, int32_t from, const trl__step *x, size_t count)
 {
-    if (TRL_GROW(b->others, b->other_capacity, count) < 0)
+    if (TRL_GROW(b->steps.others, b->steps.other_capacity, count) < 0)
         return trl__fail_memory(b->err);
     int32_t head = b->subsets.subsets[from].head;
     int code = 0;
@@ -326,110 +321,46 @@ static int emit_heads(builder *b, int32_t from, const step *x, size_t count)
         size_t related = 0;
         for (size_t k = 0; k < count; k++)
             if (share_a_future(b, x[i].next, x[k].next))
-                b->others[related++] = x[k];
+                b->steps.others[related++] = x[k];
         if (related > 0)
-            code = emit_steps(b, from, b->others, related, x[i].next);
+            code = emit_steps(b, from, b->steps.others, related, x[i].next);
     }
     return code;
 }
 
-/* ---- Steps of a state, sorted ---- */
-
-static inline uint64_t sort_key(const step *x)
-{
-    return (uint64_t)(uint32_t)x->label << 32 | (uint32_t)x->next;
-}
-
-static void insertion_sort(step *x, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        step moved = x[i];
-        size_t at = i;
-        for (; at > 0 && sort_key(&x[at - 1]) > sort_key(&moved); at--)
-            x[at] = x[at - 1];
-        x[at] = moved;
-    }
-}
-
-/* By one byte of the key. */
-static void radix_pass(const step *from, step *to, size_t count, int shift)
-{
-    size_t place[256] = {0};
-    for (size_t i = 0; i < count; i++)
-        place[sort_key(&from[i]) >> shift & 255]++;
-    size_t sum = 0;
-    for (int i = 0; i < 256; i++) {
-        size_t here = place[i];
-        place[i] = sum;
-        sum += here;
-    }
-    for (size_t i = 0; i < count; i++)
-        to[place[sort_key(&from[i]) >> shift & 255]++] = from[i];
-}
-
-/* By label, then by state; equal ones stay in order. Bytes in which all keys agree are passed over. */
-static int sort_steps(builder *b)
-{
-    step *x = b->steps;
-    size_t count = b->step_count;
-    uint64_t differ = 0;
-    int sorted = 1;
-    for (size_t i = 1; i < count; i++) {
-        differ |= sort_key(&x[i]) ^ sort_key(&x[0]);
-        sorted &= sort_key(&x[i - 1]) <= sort_key(&x[i]);
-    }
-    if (sorted)
-        return 0;
-    if (count <= 48) {
-        insertion_sort(x, count);
-        return 0;
-    }
-    if (TRL_GROW(b->others, b->other_capacity, count) < 0)
-        return trl__fail_memory(b->err);
-    for (int shift = 0; shift < 64; shift += 8) {
-        if ((differ >> shift & 255) == 0)
-            continue;
-        radix_pass(b->steps, b->others, count, shift);
-        step *steps = b->steps;
-        size_t capacity = b->step_capacity;
-        b->steps = b->others;
-        b->step_capacity = b->other_capacity;
-        b->others = steps;
-        b->other_capacity = capacity;
-    }
-    return 0;
-}
+/* ---- Steps of a state ---- */
 
 /* All arcs of the state's subset. */
 static int gather_steps(builder *b, int32_t state)
 {
-    b->step_count = 0;
+    b->steps.count = 0;
     for (size_t i = b->subsets.subsets[state].first; i < b->subsets.subsets[state + 1].first; i++) {
         trl__element e = b->subsets.elements[i];
         if (e.state == END)
             continue;
         const arc *arcs = arcs_of(b->fst, e.state);
         uint32_t count = arc_count(b->fst, e.state);
-        if (TRL_GROW(b->steps, b->step_capacity, b->step_count + count) < 0)
+        if (b->steps.count + count > b->steps.capacity &&
+            TRL_GROW(b->steps.all, b->steps.capacity, b->steps.count + count) < 0)
             return trl__fail_memory(b->err);
         for (uint32_t k = 0; k < count; k++) {
             weight w = times(e.weight, arcs[k].weight);
             if (!is_zero(w))
-                b->steps[b->step_count++] =
-                    (step){arcs[k].ilabel, arcs[k].next, e.string, b->acceptor ? 0 : arcs[k].olabel, w};
+                b->steps.all[b->steps.count++] =
+                    (trl__step){arcs[k].ilabel, arcs[k].next, e.string, b->acceptor ? 0 : arcs[k].olabel, w};
         }
     }
-    return sort_steps(b);
+    return trl__steps_sort(&b->steps) < 0 ? trl__fail_memory(b->err) : 0;
 }
 
 static int expand(builder *b, int32_t state)
 {
     int code = gather_steps(b, state);
-    for (size_t i = 0, end; code == 0 && i < b->step_count; i = end) {
-        for (end = i + 1; end < b->step_count && b->steps[end].label == b->steps[i].label;)
+    for (size_t i = 0, end; code == 0 && i < b->steps.count; i = end) {
+        for (end = i + 1; end < b->steps.count && b->steps.all[end].label == b->steps.all[i].label;)
             end++;
-        code = b->heads ? emit_heads(b, state, b->steps + i, end - i)
-                        : emit_steps(b, state, b->steps + i, end - i, TRL_NO_STATE);
+        code = b->heads ? emit_heads(b, state, b->steps.all + i, end - i)
+                        : emit_steps(b, state, b->steps.all + i, end - i, TRL_NO_STATE);
     }
     return code;
 }
@@ -439,7 +370,7 @@ static int expand(builder *b, int32_t state)
 /* The ends of the state's subset as steps, one for each string, which stands in `label`. */
 static int gather_ends(builder *b, int32_t state)
 {
-    b->step_count = 0;
+    b->steps.count = 0;
     int32_t head = b->subsets.subsets[state].head;
     if (head != TRL_NO_STATE && is_zero(final_of(b->fst, head)))
         return 0;
@@ -448,22 +379,21 @@ static int gather_ends(builder *b, int32_t state)
         weight w = e.state == END ? e.weight : times(e.weight, final_of(b->fst, e.state));
         if (is_zero(w))
             continue;
-        if (TRL_GROW(b->steps, b->step_capacity, b->step_count + 1) < 0)
+        if (TRL_GROW(b->steps.all, b->steps.capacity, b->steps.count + 1) < 0)
             return trl__fail_memory(b->err);
-        b->steps[b->step_count++] = (step){.label = e.string, .weight = w};
+        b->steps.all[b->steps.count++] = (trl__step){.label = e.string, .weight = w};
     }
-    int code = sort_steps(b);
-    if (code < 0)
-        return code;
+    if (trl__steps_sort(&b->steps) < 0)
+        return trl__fail_memory(b->err);
     size_t kept = 0;
-    for (size_t i = 0; i < b->step_count; i++)
-        if (kept > 0 && b->steps[kept - 1].label == b->steps[i].label)
-            b->steps[kept - 1].weight = plus(b->steps[kept - 1].weight, b->steps[i].weight);
+    for (size_t i = 0; i < b->steps.count; i++)
+        if (kept > 0 && b->steps.all[kept - 1].label == b->steps.all[i].label)
+            b->steps.all[kept - 1].weight = plus(b->steps.all[kept - 1].weight, b->steps.all[i].weight);
         else
-            b->steps[kept++] = b->steps[i];
+            b->steps.all[kept++] = b->steps.all[i];
     if (b->options.kind == TRL_DETERMINIZE_DISAMBIGUATE)
-        kept = keep_best(b->steps, kept);
-    b->step_count = kept;
+        kept = keep_best(b->steps.all, kept);
+    b->steps.count = kept;
     return b->options.kind == TRL_DETERMINIZE_FUNCTIONAL && kept > 1 ? more_than_one_output(b) : 0;
 }
 
@@ -472,8 +402,8 @@ static int emit_ends(builder *b, int32_t state)
 {
     int code = gather_ends(b, state);
     int32_t label = b->options.subsequential_label;
-    for (size_t i = 0; code == 0 && i < b->step_count; i++) {
-        step x = b->steps[i];
+    for (size_t i = 0; code == 0 && i < b->steps.count; i++) {
+        trl__step x = b->steps.all[i];
         if (x.label == TRL__EMPTY) {
             if (!b->to_end || !is_beyond(b, times(b->from_start[state], x.weight)))
                 set_final(b->out, state, x.weight);
@@ -578,8 +508,7 @@ static void free_builder(builder *b)
     trl__tuples_free(&b->strings);
     trl__free(b->letters);
     trl__subsets_free(&b->subsets);
-    trl__free(b->steps);
-    trl__free(b->others);
+    trl__steps_free(&b->steps);
     trl__free(b->coaccessible);
     trl__free(b->to_end);
     trl__free(b->from_start);

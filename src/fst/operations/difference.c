@@ -1,5 +1,6 @@
-/* Difference of acceptors: the first machine walks along with the second, which is deterministic and so is in one state, or has
- * fallen out of what it accepts. What ends where the second does not is left. O(states of the first * states of the second). */
+/* Difference of acceptors: the first machine walks along with the second, which is deterministic and so is in one
+ * state, or has fallen out of what it accepts. What ends where the second does not is left. O(states of the first *
+ * states of the second). */
 #include "fst/matching.h"
 #include "fst/product.h"
 

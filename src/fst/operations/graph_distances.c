@@ -252,11 +252,11 @@ static int sum_up(sums *s, double delta, trl_error *err)
 static int make_sums(sums *s, const distance *far)
 {
     size_t nodes = (size_t)s->g->nodes;
+    s->sequence = find_sequence(s->g, far); /* first, while its own scratch is all there is */
     s->p = trl__alloc(s->g->first[nodes], sizeof *s->p);
     s->loop = trl__alloc(nodes, sizeof *s->loop);
     s->x = trl__alloc_zero(nodes, sizeof *s->x);
     s->rest = trl__alloc_zero(nodes, sizeof *s->rest);
-    s->sequence = find_sequence(s->g, far);
     return s->p && s->loop && s->x && s->rest && s->sequence ? 0 : -1;
 }
 
@@ -296,13 +296,13 @@ int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *ord
     (void)order;
     sums s = {.g = g};
     distance *potential = trl__alloc((size_t)g->nodes, sizeof *potential);
-    int code = !potential || make_sums(&s, far) < 0 ? trl__fail_memory(err) : 0;
+    int code = potential ? 0 : trl__fail_memory(err);
     if (code == 0) {
         memcpy(potential, far, (size_t)g->nodes * sizeof *far);
         code = best_distances(g, delta, potential, NULL, err);
     }
     if (code == 0)
-        code = weigh_edges(&s, potential, err);
+        code = make_sums(&s, far) < 0 ? trl__fail_memory(err) : weigh_edges(&s, potential, err);
     for (int32_t i = 0; code == 0 && i < g->nodes; i++)
         s.rest[i] = is_far(far[i]) ? 0 : exp(potential[i] - far[i]);
     if (code == 0)

@@ -1,5 +1,5 @@
-/* Union, concatenation and closure as Thompson joins machines ("Regular expression search algorithm", 1968): by epsilon arcs that
- * carry the final weights they replace. O(states + arcs) of the machine that is added. */
+/* Union, concatenation and closure as Thompson joins machines ("Regular expression search algorithm", 1968): by epsilon
+ * arcs that carry the final weights they replace. O(states + arcs) of the machine that is added. */
 #include "fst/weighted.h"
 
 #include <trellis/fst_structure.h>

@@ -1,5 +1,5 @@
-/* Replacement: a state is a state of a part, together with the calls that have led into the part. A chain of calls is (the chain
- * before it, the part that called, the state to go back to), so chains are shared as a tree. O(result). */
+/* Replacement: a state is a state of a part, together with the calls that have led into the part. A chain of calls is
+ * (the chain before it, the part that called, the state to go back to), so chains are shared as a tree. O(result). */
 #include "fst/product.h"
 
 #include <trellis/fst_structure.h>

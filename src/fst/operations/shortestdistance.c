@@ -57,7 +57,7 @@ typedef struct work {
     int32_t *begin;  /* by component: its first; count + 1 */
     int32_t *place;  /* by state: among the members of its component */
     distance *far;
-    total *arrived; /* by state; from the start only */
+    total *arrived; /* by state; from the start only. far itself where a total is a distance */
     int32_t *rank;
     graph part;
     distance *part_far;
@@ -171,6 +171,15 @@ static int do_all(work *w, trl_error *err)
     return code;
 }
 
+static total *arrivals(work *w)
+{
+#if TRL__SEMIRING == 1
+    return trl__alloc(w->reverse ? 1 : (size_t)w->fst->states, sizeof *w->arrived);
+#else
+    return w->far;
+#endif
+}
+
 static int make(work *w, trl_error *err)
 {
     int code = trl__components_find(w->fst, &w->components, err);
@@ -178,8 +187,8 @@ static int make(work *w, trl_error *err)
         return code;
     size_t states = (size_t)w->fst->states;
     w->far = trl__alloc(states, sizeof *w->far);
-    w->arrived = w->reverse ? NULL : trl__alloc(states, sizeof *w->arrived);
-    if (!w->far || (!w->reverse && !w->arrived) || find_members(w) < 0)
+    w->arrived = arrivals(w);
+    if (!w->far || !w->arrived || find_members(w) < 0)
         return trl__fail_memory(err);
     for (size_t s = 0; s < states && !w->reverse; s++)
         w->arrived[s] = NOTHING;
@@ -194,7 +203,8 @@ static void free_work(work *w)
     trl__free(w->member);
     trl__free(w->begin);
     trl__free(w->place);
-    trl__free(w->arrived);
+    if (TRL__SEMIRING == 1)
+        trl__free(w->arrived);
     trl__free(w->part.first);
     trl__free(w->part.edges);
     trl__free(w->part_far);
