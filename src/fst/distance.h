@@ -115,7 +115,7 @@ typedef struct trl__graph {
 } graph;
 
 /* far[] comes with what each node starts with, and leaves with its distance from all of these together. order[], unless NULL,
- * becomes a number for each node in which each is above the one that its best path comes from; only where paths are best ones.
+ * becomes a number for each node in which each is above the one that its best path comes from (0 where there is no best path).
  * Returns 0, TRL_ELIMIT, TRL_ENOMEM. */
 int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *order, trl_error *err);
 

@@ -26,9 +26,10 @@ typedef struct heap {
 static inline int heap_make(heap *h, int32_t nodes)
 {
     *h = (heap){.at = trl__alloc((size_t)nodes, sizeof *h->at)};
-    if (h->at)
-        memset(h->at, 0xff, (size_t)nodes * sizeof *h->at);
-    return h->at ? 0 : -1;
+    if (!h->at || TRL_GROW(h->entry, h->capacity, 16) < 0)
+        return -1;
+    memset(h->at, 0xff, (size_t)nodes * sizeof *h->at);
+    return 0;
 }
 
 static inline void heap_free(heap *h)

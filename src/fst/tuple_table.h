@@ -85,9 +85,12 @@ static inline int64_t trl__tuples_add(trl__tuples *table, const int32_t *key)
     for (; table->slots[at]; at = (at + 1) & mask)
         if (trl__tuple_same(trl__tuples_get(table, table->slots[at] - 1), key, table->width))
             return table->slots[at] - 1;
-    if (table->count == INT32_MAX ||
-        trl__grow((void **)&table->keys, &table->capacity, table->count + 1, table->width * sizeof *key) < 0)
+    void *keys = table->keys;
+    size_t capacity = table->capacity;
+    if (table->count == INT32_MAX || trl__grow(&keys, &capacity, table->count + 1, table->width * sizeof *key) < 0)
         return -1;
+    table->keys = keys;
+    table->capacity = capacity;
     memcpy(table->keys + table->count * table->width, key, table->width * sizeof *key);
     table->slots[at] = (uint32_t)++table->count;
     return (int64_t)table->count - 1;

@@ -278,8 +278,9 @@ int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *ord
 #elif TRL__SEMIRING == 2
 int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *order, trl_error *err)
 {
-    (void)order;
     sums s = {.g = g};
+    if (order)
+        memset(order, 0, (size_t)g->nodes * sizeof *order);
     int code = make_sums(&s, far) < 0 ? trl__fail_memory(err) : weigh_edges(&s, NULL, err);
     if (code == 0) {
         memcpy(s.rest, far, (size_t)g->nodes * sizeof *far);
@@ -293,8 +294,9 @@ int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *ord
 #else
 int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *order, trl_error *err)
 {
-    (void)order;
     sums s = {.g = g};
+    if (order)
+        memset(order, 0, (size_t)g->nodes * sizeof *order);
     distance *potential = trl__alloc((size_t)g->nodes, sizeof *potential);
     int code = potential ? 0 : trl__fail_memory(err);
     if (code == 0) {

@@ -102,11 +102,10 @@ static int32_t taken_off(const pushing *p, int32_t s, int32_t potential)
 /* Strings towards the ends are written from their last label on. */
 static int32_t as_written(pushing *p, int32_t s)
 {
-    size_t n = 0;
     if (!p->to_final || s == TRL__EMPTY)
         return s;
     int32_t turned = TRL__EMPTY;
-    for (; s != TRL__EMPTY && turned != TRL__FAILED; s = trl__string_rest(&p->strings, s), n++)
+    for (; s != TRL__EMPTY && turned != TRL__FAILED; s = trl__string_rest(&p->strings, s))
         turned = trl__string_put(&p->strings, trl__string_first(&p->strings, s), turned);
     return turned;
 }

@@ -213,7 +213,8 @@ static void free_work(work *w)
 
 int FN(distances)(const trl_fst *fst, int reverse, float delta, distance **out, int32_t *rank, trl_error *err)
 {
-    work w = {.fst = fst, .reverse = reverse, .delta = delta, .rank = rank};
+    work w = {.fst = fst, .reverse = reverse, .delta = delta};
+    w.rank = rank;
     int code = make(&w, err);
     if (code == 0)
         code = do_all(&w, err);

@@ -145,9 +145,10 @@ int FN(fst_wait)(const trl_fst *fst, const waiting *rule, trl_fst **out, trl_err
         code = check_cycles(trimmed, 0, err);
     if (code == 0 && rule->output)
         code = check_cycles(trimmed, 1, err);
-    delaying d = {.fst = trimmed, .rule = rule, .strings = {.width = 2}, .states = {.width = 3}};
+    trl_fst *made = NULL;
     if (code == 0)
-        code = trl__fst_like(fst, &d.out, err);
+        code = trl__fst_like(fst, &made, err);
+    delaying d = {.fst = trimmed, .rule = rule, .out = made, .strings = {.width = 2}, .states = {.width = 3}};
     if (code == 0 && trimmed->start != TRL_NO_STATE)
         code = expand_all(&d, err);
     trl_fst_destroy(trimmed);
@@ -155,8 +156,8 @@ int FN(fst_wait)(const trl_fst *fst, const waiting *rule, trl_fst **out, trl_err
     trl__tuples_free(&d.strings);
     trl__tuples_free(&d.states);
     if (code < 0)
-        trl_fst_destroy(d.out);
-    *out = code < 0 ? NULL : d.out;
+        trl_fst_destroy(made);
+    *out = code < 0 ? NULL : made;
     return code;
 }
 
