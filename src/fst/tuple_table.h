@@ -6,8 +6,7 @@
  *     const int32_t *key = trl__tuples_get(&table, state);                   // valid until the next addition
  *     trl__tuples_free(&table);
  *
- * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot. Width is
- * a constant where it is used, so the compiler unrolls comparing and hashing.
+ * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot.
  */
 #ifndef TRL_FST_TUPLE_TABLE_H
 #define TRL_FST_TUPLE_TABLE_H
@@ -29,6 +28,7 @@ static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
 {
     uint64_t hash = 0;
     for (size_t i = 0; i < width; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a key has `width` numbers */
         hash = (hash ^ (uint32_t)key[i]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     return hash;
 }

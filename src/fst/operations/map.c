@@ -123,7 +123,7 @@ static void join_arcs(trl_fst *fst, int all)
 
 static trl_weight convert(trl_weight w, trl_semiring to)
 {
-    double cost = TRL__SEMIRING == 2 ? -log(w.value) : (double)w.value + w.second;
+    double cost = TRL__SEMIRING == 2 ? -log((double)w.value) : (double)w.value + w.second;
     if (to == TRL__SEMIRING)
         return w;
     if (isinf(cost) && cost > 0)
