@@ -381,6 +381,24 @@ static void weights_nearer_than_delta_are_the_same(void **state)
     }
 }
 
+/* Two arcs with label 1 to one state, and one with label 2: after either the state stands alone, whatever rounding says. */
+static void sums_of_shares_are_one(void **state)
+{
+    (void)state;
+    random_source r = {11};
+    for (int round = 0; round < 2000; round++) {
+        trl_semiring semiring = round % 2 ? TRL_LOG : TRL_REAL;
+        trl_fst *fst = new_machine(semiring, 2, 1), *det;
+        for (int i = 0; i < 5; i++)
+            add_arc(fst, 0, i < 4 ? 1 : 2, i < 4 ? 1 : 2, (float)(1 + random_below(&r, 1000)) / 333, 1);
+        assert_int_equal(trl_fst_determinize(fst, NULL, &det, NULL), 0);
+        assert_int_equal(trl_fst_states(det), 2);
+        assert_same_meaning(fst, det, 1, &r);
+        trl_fst_destroy(det);
+        trl_fst_destroy(fst);
+    }
+}
+
 static void what_is_left_is_written_at_the_end(void **state)
 {
     (void)state;
@@ -468,6 +486,7 @@ int main(void)
         cmocka_unit_test(pruning_keeps_what_is_near_the_best),
         cmocka_unit_test(without_twins_the_limit_is_met),
         cmocka_unit_test(weights_nearer_than_delta_are_the_same),
+        cmocka_unit_test(sums_of_shares_are_one),
         cmocka_unit_test(what_is_left_is_written_at_the_end),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(running_out_of_memory_is_survived),

@@ -313,7 +313,7 @@ static int emit_heads(builder *b, int32_t from, const trl__step *x, size_t count
 {
     if (TRL_GROW(b->steps.others, b->steps.other_capacity, count) < 0)
         return trl__fail_memory(b->err);
-    int32_t head = b->subsets.subsets[from].head;
+    int32_t head = b->subsets.head[from];
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         if ((i > 0 && x[i].next == x[i - 1].next) || !has_arc(b->fst, head, x[i].label, x[i].next))
@@ -334,7 +334,7 @@ static int emit_heads(builder *b, int32_t from, const trl__step *x, size_t count
 static int gather_steps(builder *b, int32_t state)
 {
     b->steps.count = 0;
-    for (size_t i = b->subsets.subsets[state].first; i < b->subsets.subsets[state + 1].first; i++) {
+    for (size_t i = b->subsets.first[state]; i < b->subsets.first[state + 1]; i++) {
         trl__element e = b->subsets.elements[i];
         if (e.state == END)
             continue;
@@ -371,10 +371,10 @@ static int expand(builder *b, int32_t state)
 static int gather_ends(builder *b, int32_t state)
 {
     b->steps.count = 0;
-    int32_t head = b->subsets.subsets[state].head;
+    int32_t head = b->heads ? b->subsets.head[state] : TRL_NO_STATE;
     if (head != TRL_NO_STATE && is_zero(final_of(b->fst, head)))
         return 0;
-    for (size_t i = b->subsets.subsets[state].first; i < b->subsets.subsets[state + 1].first; i++) {
+    for (size_t i = b->subsets.first[state]; i < b->subsets.first[state + 1]; i++) {
         trl__element e = b->subsets.elements[i];
         weight w = e.state == END ? e.weight : times(e.weight, final_of(b->fst, e.state));
         if (is_zero(w))
@@ -492,17 +492,6 @@ static int check_options(const trl_determinize_options *o, trl_error *err)
     return 0;
 }
 
-/* The heads of all states, for whoever asked for them. */
-static int copy_heads(builder *b)
-{
-    b->heads->head = trl__alloc(b->subsets.count, sizeof *b->heads->head);
-    if (!b->heads->head)
-        return trl__fail_memory(b->err);
-    for (size_t i = 0; i < b->subsets.count; i++)
-        b->heads->head[i] = b->subsets.subsets[i].head;
-    return 0;
-}
-
 static void free_builder(builder *b)
 {
     trl__tuples_free(&b->strings);
@@ -524,15 +513,18 @@ int FN(subset_construction)(const trl_fst *fst, const trl_determinize_options *o
     if (code < 0)
         return code;
     builder b = {.fst = fst, .options = *options, .heads = heads, .err = err, .strings = {.width = 2}};
-    b.subsets.scale = 1 / options->delta;
     b.acceptor = is_acceptor(fst);
-    code = trl__fst_like(fst, &b.out, err);
+    code = trl__subsets_make(&b.subsets, fst->states, options->delta, heads != NULL) < 0
+               ? trl__fail_memory(err)
+               : trl__fst_like(fst, &b.out, err);
     if (code == 0 && options->has_prune && fst->start != TRL_NO_STATE)
         code = FN(distances)(fst, 1, TRL__DISTANCE_DELTA, &b.to_end, NULL, err);
     if (code == 0)
         code = work(&b);
-    if (code == 0 && heads)
-        code = copy_heads(&b);
+    if (code == 0 && heads) {
+        heads->head = b.subsets.head;
+        b.subsets.head = NULL;
+    }
     free_builder(&b);
     if (code < 0) {
         trl_fst_destroy(b.out);
