@@ -242,7 +242,7 @@ static int print_info_json(const trl_fst *fst, const trl_fst_counts *n, uint32_t
 static int info(fst_job *job)
 {
     trl_fst_counts counts;
-    uint32_t properties;
+    uint32_t properties = 0;
     int code = trl_fst_count(job->machine[0], &counts, &job->err);
     if (code == 0)
         code = trl_fst_properties(job->machine[0], &properties, &job->err);

@@ -142,7 +142,7 @@ static int replace_options_of(fst_job *job, trl_replace_options *o)
 
 static int replace(fst_job *job)
 {
-    trl_fst_part parts[FST_MOST];
+    trl_fst_part parts[FST_MOST] = {{0, NULL}};
     trl_replace_options o;
     int count = job->count / 2;
     if (job->count % 2)
@@ -181,7 +181,7 @@ typedef struct pairs {
 
 static int add_pair(pairs *p, int32_t from, int32_t to, trl_error *err)
 {
-    if (p->count == p->room) {
+    if (p->count == p->room || !p->from || !p->to) {
         p->room = 2 * p->room + 64;
         int32_t *a = realloc(p->from, p->room * sizeof *a), *b = a ? realloc(p->to, p->room * sizeof *b) : NULL;
         p->from = a ? a : p->from;

@@ -48,7 +48,8 @@ typedef struct builder {
 
 static int32_t find_node(const builder *b, int32_t parent, int32_t word)
 {
-    int64_t tuple = trl__tuples_find(&b->index, (int32_t[]){parent, word});
+    int32_t key[4] = {parent, word}; /* the table takes as many as its width says */
+    int64_t tuple = trl__tuples_find(&b->index, key);
     return tuple < 0 ? -1 : (int32_t)tuple + 1;
 }
 
@@ -60,7 +61,8 @@ static int32_t add_node(builder *b, int32_t parent, int32_t word)
         return there;
     if (b->count == INT32_MAX)
         return FAIL(b, TRL_ELIMIT, "more than %d n-grams", INT32_MAX);
-    if (TRL_GROW(b->nodes, b->capacity, b->count + 1) < 0 || trl__tuples_add(&b->index, (int32_t[]){parent, word}) < 0)
+    int32_t key[4] = {parent, word};
+    if (TRL_GROW(b->nodes, b->capacity, b->count + 1) < 0 || trl__tuples_add(&b->index, key) < 0)
         return trl__fail_memory(b->err);
     b->nodes[b->count] = (node){.parent = parent, .word = word, .state = TRL_NO_STATE};
     b->nodes[parent].has_children = 1;
@@ -100,7 +102,7 @@ static int parse_logarithm(const builder *b, const char *text, float *cost)
 /* The words of an n-gram. *found becomes its node; -1: it has unknown words, or <s> and </s> where nothing can be read. */
 static int read_words(builder *b, char **cursor, int32_t *found)
 {
-    int32_t words[MOST_ORDER];
+    int32_t words[MOST_ORDER] = {0};
     int usable = 1;
     for (int i = 0; i < b->order; i++) {
         const char *text = trl__next_field(cursor);

@@ -140,7 +140,7 @@ static int read_header(trl__source *source, header *h, trl_error *err)
     int code = read_types(source, h, err);
     if (code == 0)
         code = trl__source_take(source, 40, &bytes, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     h->version = trl__le32(bytes);
     h->flags = trl__le32(bytes + 4);
@@ -301,13 +301,13 @@ static int read_const(trl__source *source, const header *h, trl_fst *fst, trl_er
     for (int32_t s = 0; code == 0 && s < h->states; s++) {
         const unsigned char *bytes;
         code = trl__source_take(source, size, &bytes, err);
-        if (code == 0 && (TRL_GROW(count, capacity, (size_t)s + 1) < 0))
+        if (code == 0 && (TRL_GROW(count, capacity, (size_t)s + 1) < 0 || !count))
             code = trl__fail_memory(err);
         if (code == 0)
             code = trl_fst_add_states(fst, 1, err);
         if (code == 0)
             code = set_final(source, fst, s, bytes, err);
-        if (code < 0)
+        if (code != 0)
             break;
         count[s] = trl__le32(bytes + 4 * weights + 4);
         if (count[s] > 0 && trl__le32(bytes + 4 * weights) != arcs)
@@ -572,7 +572,7 @@ int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, t
     int code = make_header(fst, format == TRL_FST_CONST, &h, err);
     if (code == 0)
         code = trl_file_create(path, &file, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     code = write_header(fst, &h, file, err);
     if (code == 0)
