@@ -93,6 +93,15 @@ static double pass(const trl_transducer *transducer, int method, int operation, 
     return 1000 * seconds / (double)s->count;
 }
 
+double decode_frontier_ms(const trl_transducer *transducer, const fst_sentences *s, int passes)
+{
+    double *weight = fst_must(trl__alloc(s->count + 1, sizeof *weight)), best = INFINITY;
+    for (int i = 0; i < passes; i++)
+        best = fmin(best, pass(transducer, 1, 0, NULL, s, weight));
+    trl__free(weight);
+    return best;
+}
+
 static int take_weight(void *user, size_t index, const trl_transduction *result, trl_error *err)
 {
     (void)err;
