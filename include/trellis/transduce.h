@@ -65,8 +65,8 @@ TRL_API int trl_transducer_write(const trl_transducer *transducer, const char *p
  * there) when they are used first. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_EUNSUPPORTED, TRL_ECORRUPT, TRL_ENOMEM. */
 TRL_API int trl_transducer_open(const char *path, trl_transducer **out, trl_error *err);
 
-/* The same, and all of the file is read into memory of large pages, where the system has them: takes a second per gigabyte and
- * makes every use faster. */
+/* The same, and what searches walk is read into memory of large pages, where the system has them: takes as long as reading the file, and
+ * makes searches somewhat faster. */
 TRL_API int trl_transducer_load(const char *path, trl_transducer **out, trl_error *err);
 
 /* Checks all arcs now. pool may be NULL. Returns 0 or TRL_ECORRUPT. */
@@ -161,8 +161,9 @@ TRL_API int trl_transduce(trl_transduce_work *work, trl_transduce_operation oper
 /* Called for every input in the order of the inputs, by one thread at a time. A negative return stops. */
 typedef int (*trl_transduce_fn)(void *user, size_t index, const trl_transduction *result, trl_error *err);
 
-/* The threads of options->pool share the inputs (with method parallel or prefix they do so as well, each input on one thread, unless there
- * are fewer inputs than threads). Results are the same for any number of threads. Fails with the failure of the lowest index. */
+/* The threads of options->pool share the inputs; with method parallel, they share the steps of each input where there are fewer inputs than
+ * threads. Results are the same for any number of threads (sums by method parallel up to rounding). Fails with the failure of the lowest
+ * index. */
 TRL_API int trl_transduce_batch(const trl_transducer *transducer, const trl_transduce_options *options,
                                 trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
                                 trl_transduce_fn each, void *user, trl_error *err);

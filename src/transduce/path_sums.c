@@ -418,7 +418,8 @@ static int forward(sums *s, trl_error *err)
 {
     trl_transduce_work *w = s->w;
     int code = 0;
-    if (trl__nodes_begin(w) < 0 || TRL_GROW(w->walked, w->walked_capacity, w->plan.steps + w->plan.positions) < 0)
+    if (trl__nodes_begin(w) < 0 || make_room(w, 1, 1) < 0 ||
+        TRL_GROW(w->walked, w->walked_capacity, w->plan.steps + w->plan.positions) < 0)
         return trl__fail_memory(err);
     for (size_t p = 0; code == 0 && p < w->plan.positions; p++)
         code = search_position(s, p, err);

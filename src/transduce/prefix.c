@@ -14,13 +14,13 @@
 #include <string.h>
 
 #define ROUNDS 100000 /* of the closure, where arcs without input have cycles */
-#define TINY 1e-250
+#define TINY 1e-200
 
 typedef struct part {
     size_t step, steps;       /* of the plan */
     size_t columns;           /* states it may begin in: all, or only the start */
     double *x, *y, *z;        /* [state][column] */
-    double *scale;            /* by column: logarithm of what its sums are divided by */
+    double *scale;            /* by column: logarithm of what its sums are divided by; then scratch by column, twice */
     int out_of_range;         /* a sum became too small for a double */
     trl_transduce_work *work; /* its own search */
     trl_transduction result;
@@ -40,9 +40,9 @@ typedef struct prefix {
 /* to[] gets what from[] becomes along an arc: a row of the matrix each. */
 static void add_row(const prefix *p, size_t columns, const double *from, float weight, double *to)
 {
-    double step = p->best ? (double)weight : exp(-(double)weight);
+    double step = (double)(p->best ? weight : trl__probability(weight));
     for (size_t c = 0; p->best && c < columns; c++)
-        to[c] = fmin(to[c], from[c] + step);
+        to[c] = from[c] + step < to[c] ? from[c] + step : to[c];
     for (size_t c = 0; !p->best && c < columns; c++)
         to[c] += from[c] * step;
 }
@@ -114,25 +114,31 @@ static int close_matrix(const prefix *p, part *a, trl_error *err)
                      "arcs without input make cycles whose probabilities do not add up to a finite number; lower them");
 }
 
-/* Keeps the largest sum of each column near 1. */
+/* Sees when a sum falls too far behind its column's largest, and keeps that within 1e±30. */
 static void normalize(const prefix *p, part *a)
 {
-    for (size_t c = 0; !p->best && c < a->columns; c++) {
-        double most = 0, least = INFINITY;
-        int exponent;
-        for (size_t q = 0; q < p->states; q++) {
+    double *most = a->scale + a->columns, *least = most + a->columns;
+    int moves = 0, exponent;
+    for (size_t c = 0; c < a->columns; c++)
+        most[c] = 0, least[c] = INFINITY;
+    for (size_t q = 0; q < p->states; q++)
+        for (size_t c = 0; c < a->columns; c++) {
             double x = a->x[q * a->columns + c];
-            most = fmax(most, x);
-            least = x > 0 ? fmin(least, x) : least;
+            most[c] = x > most[c] ? x : most[c];
+            x = x > 0 ? x : INFINITY;
+            least[c] = x < least[c] ? x : least[c];
         }
-        if (!(most > 0))
-            continue;
-        frexp(most, &exponent);
-        a->out_of_range |= !isfinite(most) || ldexp(least, -exponent) < TINY;
-        for (size_t q = 0; q < p->states; q++)
-            a->x[q * a->columns + c] = ldexp(a->x[q * a->columns + c], -exponent);
-        a->scale[c] += exponent * 0.69314718055994530942;
+    for (size_t c = 0; c < a->columns; c++) {
+        a->out_of_range |= most[c] == INFINITY || least[c] < most[c] * TINY;
+        frexp(most[c], &exponent);
+        int moved = most[c] > 0 && (most[c] < 1e-30 || most[c] > 1e30);
+        most[c] = moved ? ldexp(1, -exponent) : 1; /* the factor */
+        a->scale[c] += moved ? exponent * 0.69314718055994530942 : 0;
+        moves |= moved;
     }
+    for (size_t q = 0; moves && q < p->states; q++)
+        for (size_t c = 0; c < a->columns; c++)
+            a->x[q * a->columns + c] *= most[c];
 }
 
 static void to_weights(const prefix *p, part *a)
@@ -152,7 +158,7 @@ static int make_matrix(void *user, size_t index, int worker, trl_error *err)
     a->x = trl__alloc(size, sizeof *a->x);
     a->y = trl__alloc(size, sizeof *a->y);
     a->z = trl__alloc(size, sizeof *a->z);
-    a->scale = trl__alloc_zero(a->columns, sizeof *a->scale);
+    a->scale = trl__alloc_zero(3 * a->columns, sizeof *a->scale);
     if (!a->x || !a->y || !a->z || !a->scale)
         return trl__fail_memory(err);
     fill(p, a, a->x);
@@ -161,7 +167,8 @@ static int make_matrix(void *user, size_t index, int worker, trl_error *err)
     for (size_t i = a->step; code == 0 && i < a->step + a->steps; i++) {
         code = close_matrix(p, a, err);
         follow_symbol(p, a, &p->w->t->symbol[p->w->plan.step[i].symbol]);
-        normalize(p, a);
+        if (!p->best)
+            normalize(p, a);
     }
     if (code == 0 && index == p->count - 1)
         code = close_matrix(p, a, err);
