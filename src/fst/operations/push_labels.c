@@ -195,8 +195,7 @@ static int rebuild(pushing *p, int32_t affix, trl_error *err)
 {
     int code = trl_fst_add_states(p->out, p->fst->states, err);
     p->out->start = p->fst->start;
-    int has_end = p->to_final && trl__tuples_add(&p->chains, (int32_t[]){TRL_NO_STATE, TRL__EMPTY}) < 0;
-    if (code == 0 && has_end)
+    if (code == 0 && p->to_final && trl__tuples_add(&p->chains, (int32_t[]){TRL_NO_STATE, TRL__EMPTY}) < 0)
         code = trl__fail_memory(err);
     for (int32_t s = 0; code == 0 && s < p->fst->states; s++)
         code = emit_state(p, s, affix, err);
