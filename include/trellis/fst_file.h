@@ -3,8 +3,8 @@
  *     trl_fst_read("grammar.fst", &grammar, &err);                       // the kind of file is seen from its first bytes
  *     trl_fst_write(grammar, "grammar.fst", TRL_FST_VECTOR, &err);
  *
- * "-" is standard input or output. Files may be compressed with gzip. Nothing that a file says is believed: a damaged one
- * is TRL_ECORRUPT or TRL_EFORMAT with the place. Options may be NULL: all zero.
+ * "-" is standard input or output. Files may be compressed with gzip. Nothing that a file says is believed: a
+ * damaged one is TRL_ECORRUPT or TRL_EFORMAT with the place. Options may be NULL: all zero.
  *
  * Thread rule: as of the machines and tables that are given.
  */
@@ -15,24 +15,24 @@
 
 TRL_BEGIN_DECLS
 
-/* OpenFst's binary files of types vector and const, with arcs "standard" (tropical) and "log"; "real" and Kaldi's "lattice4" for
- * the other semirings. */
+/* OpenFst's binary files of types vector and const, with arcs "standard" (tropical) and "log"; "real" and Kaldi's
+ * "lattice4" for the other semirings. */
 typedef enum trl_fst_format { TRL_FST_VECTOR, TRL_FST_CONST } trl_fst_format;
 
-/* Reads any of them; text (below) as tropical, with numbers for labels; an ARPA file that begins with "\data\" as tropical acceptor
- * with its own table of words (<eps> is 0). Returns 0, TRL_ENOENT, TRL_EIO, TRL_ECORRUPT, TRL_EFORMAT, TRL_EUNSUPPORTED (another type of
- * machine, arc or byte order), TRL_ENUMBER (a weight that the semiring does not have), TRL_ELIMIT (numbers beyond 2^31 - 1),
- * TRL_ENOMEM. So do the other readers. */
+/* Reads any of them; text (below) as tropical, with numbers for labels; an ARPA file that begins with "\data\" as
+ * tropical acceptor with its own table of words (<eps> is 0). Returns 0, TRL_ENOENT, TRL_EIO, TRL_ECORRUPT,
+ * TRL_EFORMAT, TRL_EUNSUPPORTED (another type of machine, arc or byte order), TRL_ENUMBER (a weight that the
+ * semiring does not have), TRL_ELIMIT (numbers beyond 2^31 - 1), TRL_ENOMEM. So do the other readers. */
 TRL_API int trl_fst_read(const char *path, trl_fst **out, trl_error *err);
 
-/* The symbol tables go along. The property bits are those that OpenFst's compiler would write (vector), or all (const). Returns 0, TRL_EIO,
- * TRL_ENOENT (no such folder), TRL_ELIMIT (const: more than 2^32 - 1 arcs), TRL_ENOMEM. */
+/* The symbol tables go along. The property bits are those that OpenFst's compiler would write (vector), or all
+ * (const). Returns 0, TRL_EIO, TRL_ENOENT (no such folder), TRL_ELIMIT (const: more than 2^32 - 1 arcs), TRL_ENOMEM. */
 TRL_API int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, trl_error *err);
 
 /* ---- Text ---- */
 
-/* `from to input [output] [weight]` for an arc, `state [weight]` for a final state, blanks or tabs between; the first line's state is
- * the start. A lattice weight is `graph,acoustic`. "Infinity" is a weight, too. */
+/* `from to input [output] [weight]` for an arc, `state [weight]` for a final state, blanks or tabs between; the
+ * first line's state is the start. A lattice weight is `graph,acoustic`. "Infinity" is a weight, too. */
 typedef struct trl_fst_text_options {
     int acceptor;                     /* one label per arc; printing: where the machine is an acceptor */
     trl_symbols *isymbols, *osymbols; /* NULL: numbers; printing: the machine's own. Acceptors use isymbols */
@@ -52,15 +52,17 @@ TRL_API int trl_fst_read_text(const char *path, trl_semiring semiring, const trl
 TRL_API int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_options *options,
                                trl_error *err);
 
-/* A weight as text and back, as in the files; `out` holds 64 bytes. Parsing returns 0 or -1: no weight of that semiring. */
+/* A weight as text and back, as in the files; `out` holds 64 bytes. Parsing returns 0 or -1: no weight of that
+ * semiring. */
 TRL_API void trl_weight_format(trl_semiring semiring, trl_weight weight, char *out);
 TRL_API int trl_weight_parse(trl_semiring semiring, const char *text, trl_weight *weight);
 
 /* ---- Language models ---- */
 
-/* An n-gram model in ARPA form as an acceptor: states are histories, weights negative natural logarithms; the start is the history <s>, and
- * the probability of </s> the final weight. From each history an arc labelled `backoff` leads to the shorter one. Taken only where no
- * other arc fits (phi of <trellis/fst_compose.h>), the weight of a sentence is exactly the model's. Arcs are sorted by label. */
+/* An n-gram model in ARPA form as an acceptor: states are histories, weights negative natural logarithms; the start
+ * is the history <s>, and the probability of </s> the final weight. From each history an arc labelled `backoff`
+ * leads to the shorter one. Taken only where no other arc fits (phi of <trellis/fst_compose.h>), the weight of a
+ * sentence is exactly the model's. Arcs are sorted by label. */
 typedef struct trl_arpa_options {
     trl_symbols *words;    /* names to labels; NULL: the machine gets a table of its own, with <eps> as 0 */
     int add_words;         /* new words are added to `words`; else n-grams with words that are not there are left out */

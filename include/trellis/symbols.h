@@ -6,8 +6,9 @@
  *     puts(trl_symbols_name(words, 1));                                  // hello
  *     int64_t label = trl_symbols_find(words, "hello");                  // 1; TRL_NO_LABEL: not there
  *
- * Labels may be any numbers from 0 to 2^31 - 1, in any order, with gaps; a name and a label belong to each other. A table
- * can be shared: trl_symbols_share makes one more owner, trl_symbols_destroy one less. Once shared it must not be changed.
+ * Labels may be any numbers from 0 to 2^31 - 1, in any order, with gaps; a name and a label belong to each other. A
+ * table can be shared: trl_symbols_share makes one more owner, trl_symbols_destroy one less. Once shared it must not
+ * be changed.
  *
  * Indices: entries count from 0 in the order they were added; labels are what the user gave.
  * Thread rule: any number of threads may read one table; adding needs it alone.
@@ -45,8 +46,9 @@ TRL_API const char *trl_symbols_title(const trl_symbols *symbols);              
 TRL_API size_t trl_symbols_count(const trl_symbols *symbols);
 TRL_API int32_t trl_symbols_label(const trl_symbols *symbols, size_t entry); /* entry 0 … count - 1 */
 
-/* OpenFst's text form: a name, blanks or a tab, a label on each line; "-" is standard input or output. Its binary form is read, too, and
- * files that gzip packed. The title is the path. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT (with the place), TRL_ENOMEM. */
+/* OpenFst's text form: a name, blanks or a tab, a label on each line; "-" is standard input or output. Its binary
+ * form is read, too, and files that gzip packed. The title is the path. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT
+ * and TRL_ECORRUPT (with the place), TRL_ENOMEM. */
 TRL_API int trl_symbols_read(const char *path, trl_symbols **out, trl_error *err);
 TRL_API int trl_symbols_write(const trl_symbols *symbols, const char *path, trl_error *err);
 

@@ -44,7 +44,8 @@ int trl__source_open(const char *path, trl__source *out, trl_error *err)
     return code;
 }
 
-/* Does the file begin as gzip's do? A pipe can't be asked without taking bytes from it; zlib passes plain ones through. */
+/* Does the file begin as gzip's do? A pipe can't be asked without taking bytes from it; zlib passes plain ones
+ * through. */
 static int may_be_packed(const trl__source *source)
 {
     unsigned char magic[2];

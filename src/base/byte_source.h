@@ -51,8 +51,9 @@ int trl__source_starts(trl__source *source, const void *bytes, size_t size, trl_
 /* The next `size` bytes, valid until the next call: 0, or TRL_ECORRUPT when the file has fewer, TRL_EIO, TRL_ENOMEM. */
 int trl__source_take(trl__source *source, uint64_t size, const unsigned char **bytes, trl_error *err);
 
-/* The next line, NUL-terminated in place, without its end (LF or CRLF); valid until the next call: 1, 0 at the end of the input, or an
- * error. source->line is the line's own number until the next call. A byte-order mark at the start is skipped. */
+/* The next line, NUL-terminated in place, without its end (LF or CRLF); valid until the next call: 1, 0 at the end
+ * of the input, or an error. source->line is the line's own number until the next call. A byte-order mark at the
+ * start is skipped. */
 int trl__source_line(trl__source *source, char **line, size_t *length, trl_error *err);
 
 /* Moves to a place in the file. Returns 0, TRL_EUNSUPPORTED for a pipe, TRL_ECORRUPT past the end, TRL_EIO. */

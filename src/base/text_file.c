@@ -269,8 +269,8 @@ static int parse_exponent(const char *text, int *exponent)
     return digits > 0 && *text == '\0' ? 0 : -1;
 }
 
-/* Short decimal numbers: up to 2^53 times or by a power of ten up to 10^22 are two exact doubles, so that one operation rounds them
- * as strtod would (Clinger 1990). Returns 0, or -1 for all others, wrong ones too. */
+/* Short decimal numbers: up to 2^53 times or by a power of ten up to 10^22 are two exact doubles, so that one
+ * operation rounds them as strtod would (Clinger 1990). Returns 0, or -1 for all others, wrong ones too. */
 static int parse_short(const char *text, double *value)
 {
     int negative = *text == '-', digits = 0, places = 0, exponent = 0;
@@ -340,9 +340,9 @@ static void write_decimal(int negative, uint64_t number, int places, char *out)
     *out = '\0';
 }
 
-/* Numbers of the usual size, many times faster than printf: whole archives are written as text. number = value * 10^places is tried
- * with six to nine digits until it lies nearer to the value than half the way to the next float, so that it reads back
- * to the same one; nine digits always do. Returns 0 for other sizes. */
+/* Numbers of the usual size, many times faster than printf: whole archives are written as text. number = value *
+ * 10^places is tried with six to nine digits until it lies nearer to the value than half the way to the next float,
+ * so that it reads back to the same one; nine digits always do. Returns 0 for other sizes. */
 static int format_usual(float value, char *out)
 {
     const double *powers = powers_of_ten;
@@ -368,8 +368,8 @@ void trl__format_float(float value, char *out)
         format_number((double)value, 1, 6, 9, out);
 }
 
-/* A float has 24 bits and 10^12 is 2^12 times 28 bits: up to there the product is exact, and rounding it to a whole number is
- * rounding the decimal digits. Returns 0 for numbers that need another power, or an exponent. */
+/* A float has 24 bits and 10^12 is 2^12 times 28 bits: up to there the product is exact, and rounding it to a whole
+ * number is rounding the decimal digits. Returns 0 for numbers that need another power, or an exponent. */
 static int format_exactly(float value, int digits, char *out)
 {
     double size = fabs((double)value);

@@ -41,7 +41,8 @@ size_t trl__utf8_check(const char *text, size_t length);
 /* The next field of a line, separated by blanks and tabs and NUL-terminated in place; NULL when there is none. */
 char *trl__next_field(char **cursor);
 
-/* A blank, tab or line end. isspace() would ask the application's locale, where a byte of a UTF-8 character may count as one. */
+/* A blank, tab or line end. isspace() would ask the application's locale, where a byte of a UTF-8 character may
+ * count as one. */
 static inline int trl__is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -59,7 +60,8 @@ int trl__parse_int(const char *text, int64_t *value);
 void trl__format_float(float value, char *out);
 void trl__format_double(double value, char *out);
 
-/* As printf's %.*g has it, with a decimal point always; 1 to 9 digits. Several times faster for numbers that need no exponent. */
+/* As printf's %.*g has it, with a decimal point always; 1 to 9 digits. Several times faster for numbers that need no
+ * exponent. */
 void trl__format_digits(float value, int digits, char *out);
 
 #endif

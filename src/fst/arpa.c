@@ -1,10 +1,11 @@
 /* ARPA n-gram models as acceptors.
  *
- * The n-grams are put into a trie, whose nodes are numbered as they come: (node of all words but the last, last word) -> node. A node with
- * children is a history that something follows, and becomes a state; the others are passed over on the way to the longest
- * history that is a state, their back-off weights added to the arc. So the weight of a sentence along the arcs, taking
- * back-off arcs only where no other fits, is the product that the ARPA format defines (Katz 1987), also where a pruned model lacks
- * prefixes or suffixes of its n-grams. O(n-grams) but for the look-ups of shorter histories, which are at most the order's.
+ * The n-grams are put into a trie, whose nodes are numbered as they come: (node of all words but the last, last
+ * word) -> node. A node with children is a history that something follows, and becomes a state; the others are
+ * passed over on the way to the longest history that is a state, their back-off weights added to the arc. So the
+ * weight of a sentence along the arcs, taking back-off arcs only where no other fits, is the product that the ARPA
+ * format defines (Katz 1987), also where a pruned model lacks prefixes or suffixes of its n-grams. O(n-grams) but
+ * for the look-ups of shorter histories, which are at most the order's.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -99,7 +100,8 @@ static int parse_logarithm(const builder *b, const char *text, float *cost)
     return 0;
 }
 
-/* The words of an n-gram. *found becomes its node; -1: it has unknown words, or <s> and </s> where nothing can be read. */
+/* The words of an n-gram. *found becomes its node; -1: it has unknown words, or <s> and </s> where nothing can be
+ * read. */
 static int read_words(builder *b, char **cursor, int32_t *found)
 {
     int32_t words[MOST_ORDER] = {0};
@@ -240,7 +242,8 @@ static void find_suffixes(builder *b)
     }
 }
 
-/* Where one is after these words: the longest suffix that is a state. *cost grows by the back-off weights on the way. */
+/* Where one is after these words: the longest suffix that is a state. *cost grows by the back-off weights on the
+ * way. */
 static int32_t resolve(const builder *b, int32_t at, float *cost)
 {
     while (b->nodes[at].state == TRL_NO_STATE) {
@@ -250,7 +253,8 @@ static int32_t resolve(const builder *b, int32_t at, float *cost)
     return b->nodes[at].state;
 }
 
-/* A history that is not listed itself, though longer n-grams begin with it, is reached at the cost that backing off gives its last word. */
+/* A history that is not listed itself, though longer n-grams begin with it, is reached at the cost that backing off
+ * gives its last word. */
 static float cost_by_backing_off(const builder *b, const node *n)
 {
     int32_t at = n->parent, found = -1;
@@ -263,14 +267,19 @@ static float cost_by_backing_off(const builder *b, const node *n)
     return found >= 0 && b->nodes[found].has_cost ? cost + b->nodes[found].cost : INFINITY;
 }
 
+/* Sentences begin after <s>, which is a state of its own only where that makes a difference. */
 static int make_states(builder *b, trl_fst *fst)
 {
     int code = 0;
-    int32_t begin = find_node(b, ROOT, BEGIN_WORD);
-    for (size_t i = 0; code == 0 && i < b->count; i++)
-        if (b->nodes[i].has_children || i == ROOT || (int32_t)i == begin)
+    int32_t begin = find_node(b, ROOT, BEGIN_WORD), start = ROOT;
+    for (size_t i = 0; code == 0 && i < b->count; i++) {
+        int is_start = (int32_t)i == begin && b->nodes[i].backoff != 0;
+        if (b->nodes[i].has_children || i == ROOT || is_start)
             code = trl_fst_add_state(fst, &b->nodes[i].state, b->err);
-    return code < 0 ? code : trl_fst_set_start(fst, b->nodes[begin < 0 ? ROOT : begin].state, b->err);
+    }
+    if (begin >= 0 && b->nodes[begin].state != TRL_NO_STATE)
+        start = begin;
+    return code < 0 ? code : trl_fst_set_start(fst, b->nodes[start].state, b->err);
 }
 
 typedef struct child {

@@ -1,5 +1,5 @@
-/* Readers and writers of transducers on an open source or file: what the functions of fst_file.h open, and what the fuzz targets
- * feed with bytes.
+/* Readers and writers of transducers on an open source or file: what the functions of fst_file.h open, and what the
+ * fuzz targets feed with bytes.
  */
 #ifndef TRL_FST_FST_FORMAT_H
 #define TRL_FST_FST_FORMAT_H
@@ -42,7 +42,8 @@ int trl__write_string(trl_file *file, const char *text, trl_error *err);
 /* A weight as OpenFst's tools write it with so many digits; `out` holds 64 bytes. */
 void trl__weight_text(trl_semiring semiring, trl_weight weight, int digits, char *out);
 
-/* The name of a label, or its number where there is no table. NULL: the table does not have it. `number` holds 16 bytes. */
+/* The name of a label, or its number where there is no table. NULL: the table does not have it. `number` holds 16
+ * bytes. */
 const char *trl__label_text(const trl_symbols *symbols, int32_t label, char *number);
 
 #endif

@@ -1,7 +1,8 @@
-/* The text form of transducers, read line by line as it comes and written line by line: O(1) memory besides the machine.
+/* The text form of transducers, read line by line as it comes and written line by line: O(1) memory besides the
+ * machine.
  *
- * States are numbered in the order in which they appear, as OpenFst's compiler does. The numbers in a file are as a rule small and dense
- * and looked up in an array; others go through a table.
+ * States are numbered in the order in which they appear, as OpenFst's compiler does. The numbers in a file are as a
+ * rule small and dense and looked up in an array; others go through a table.
  */
 #include "base/fail.h"
 #include "base/memory.h"

@@ -7,8 +7,9 @@
  *              either part at a multiple of 16 bytes when flag 4 is set or the version is 1
  *     an arc:  int32 input label, output label, weight, int32 next state
  *
- * All of a state and an arc but the int64 is 32-bit words, in the order that trl_fst keeps arcs in: they are copied word by word, and
- * checked where they then are. A vector file's number of states may be -1 (written to a pipe): it ends with the file.
+ * All of a state and an arc but the int64 is 32-bit words, in the order that trl_fst keeps arcs in: they are copied
+ * word by word, and checked where they then are. A vector file's number of states may be -1 (written to a pipe): it
+ * ends with the file.
  */
 #include "base/bytes.h"
 #include "base/fail.h"

@@ -1,4 +1,5 @@
-/* Symbol tables in files: OpenFst's text, a name and a label per line, and its binary form, which stands in binary machines too:
+/* Symbol tables in files: OpenFst's text, a name and a label per line, and its binary form, which stands in binary
+ * machines too:
  *
  *     int32 magic, string title, int64 next label, int64 count, then count times: string name, int64 label
  */

@@ -1,4 +1,5 @@
-/* Any bytes as a file of a machine. What is accepted is a valid machine, and stays one through the operations that look at all of it. */
+/* Any bytes as a file of a machine. What is accepted is a valid machine, and stays one through the operations that
+ * look at all of it. */
 #include "fst/fst_format.h"
 
 #include <stdlib.h>

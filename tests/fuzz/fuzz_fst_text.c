@@ -1,4 +1,5 @@
-/* Any bytes as a machine in text form, in each semiring, with and without symbol tables. What is accepted is a valid machine. */
+/* Any bytes as a machine in text form, in each semiring, with and without symbol tables. What is accepted is a valid
+ * machine. */
 #include "fst/fst_format.h"
 
 #include <stdlib.h>

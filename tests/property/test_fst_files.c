@@ -1,5 +1,5 @@
-/* Machines survive being written and read in every form; language models give sentences the probability that their tables of
- * n-grams define. */
+/* Machines survive being written and read in every form; language models give sentences the probability that their
+ * tables of n-grams define. */
 #include "fst/fst_format.h"
 #include "fst_fixture.h"
 #include "temp_folder.h"
