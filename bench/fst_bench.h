@@ -4,7 +4,7 @@
 
 #include "bench.h"
 #include "fst_peer.h"
-#include "fst_text.h"
+#include "fst_corpus.h"
 
 /* How large things are: in full, with --quick, with --tiny. */
 typedef struct fst_sizes {

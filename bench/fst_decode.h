@@ -34,6 +34,9 @@ typedef struct decode_times {
 void decode_measure(const trl_transducer *transducer, const peer_fst *peer, const fst_sentences *s, int runs,
                     decode_times *out);
 
+/* Milliseconds per sentence of Viterbi by frontier, one core, the best of so many passes. */
+double decode_frontier_ms(const trl_transducer *transducer, const fst_sentences *s, int passes);
+
 /* Fig. 4: Viterbi sentence by sentence against their length; draws it where a picture is asked for. */
 void decode_figure(fst_bench *b, const trl_transducer *transducer, const peer_fst *peer, const fst_sentences *s);
 

@@ -6,7 +6,7 @@
 #ifndef TRELLIS_BENCH_FST_GRAMMAR_H
 #define TRELLIS_BENCH_FST_GRAMMAR_H
 
-#include "fst_text.h"
+#include "fst_corpus.h"
 
 #include <trellis/fst.h>
 #include <trellis/lexicon.h>

@@ -19,7 +19,8 @@
 #include <trellis/fst_paths.h>
 #include <unistd.h>
 
-enum { SAMPLED_PATHS = 20 };
+enum { SAMPLED_PATHS = 20, MOST_RUNS = 50 };
+#define ENOUGH_SECONDS 0.1 /* quick operations are run more often */
 static const char *const names[PEER_OPERATIONS] = {"compose", "determinize", "minimize", "rmepsilon", "shortestpath"};
 
 /* ---- Ours and theirs ---- */
@@ -53,7 +54,7 @@ static peer_fst *to_peer(const trl_fst *fst)
 {
     peer_arc *arcs = NULL;
     size_t capacity = 0;
-    peer_fst *peer = peer_fst_create(trl_fst_states(fst), trl_fst_start(fst));
+    peer_fst *peer = openfst()->create(trl_fst_states(fst), trl_fst_start(fst));
     for (int32_t s = 0; s < trl_fst_states(fst); s++) {
         uint32_t count = trl_fst_arc_count(fst, s);
         if (TRL_GROW(arcs, capacity, count) < 0)
@@ -63,7 +64,7 @@ static peer_fst *to_peer(const trl_fst *fst)
             arcs[i] = (peer_arc){arc.ilabel, arc.olabel, arc.weight.value, arc.next};
         }
         trl_weight final = trl_fst_final(fst, s);
-        peer_fst_fill(peer, s, arcs, count, trl_weight_is_zero(TRL_TROPICAL, final) ? INFINITY : final.value);
+        openfst()->fill(peer, s, arcs, count, trl_weight_is_zero(TRL_TROPICAL, final) ? INFINITY : final.value);
     }
     trl__free(arcs);
     return peer;
@@ -109,7 +110,7 @@ static double peak_mb(peer_operation operation, const trl_fst *ours[2], peer_fst
     pid_t child = fork();
     if (child == 0) {
         if (theirs)
-            peer_operate(operation, theirs[0], theirs[1], note_memory, &seconds);
+            openfst()->operate(operation, theirs[0], theirs[1], note_memory, &seconds);
         else
             operate(operation, ours[0], ours[1], note_memory, &seconds);
         mb = status_mb("VmHWM:") - held_mb;
@@ -134,11 +135,11 @@ typedef struct sums {
 static void check_same(const trl_fst *ours, const peer_fst *theirs, const char *name)
 {
     peer_fst *converted = to_peer(ours);
-    if (!peer_equivalent(converted, theirs, SAMPLED_PATHS)) {
+    if (!openfst()->equivalent(converted, theirs, SAMPLED_PATHS)) {
         fprintf(stderr, "trellis-bench: %s: our machine does not mean what OpenFst's does\n", name);
         exit(3);
     }
-    peer_fst_destroy(converted);
+    openfst()->destroy(converted);
 }
 
 static json_t *report_line(const char *name, const double seconds[2], const double mb[2], const trl_fst *ours,
@@ -152,10 +153,10 @@ static json_t *report_line(const char *name, const double seconds[2], const doub
     if (theirs) {
         json_object_set_new(line, "openfst_seconds", json_real(seconds[1]));
         json_object_set_new(line, "openfst_peak_mb", isfinite(mb[1]) ? json_real(mb[1]) : json_null());
-        json_object_set_new(line, "openfst_states", json_integer(peer_fst_states(theirs)));
-        json_object_set_new(line, "openfst_arcs", json_integer((json_int_t)peer_fst_arcs(theirs)));
+        json_object_set_new(line, "openfst_states", json_integer(openfst()->states(theirs)));
+        json_object_set_new(line, "openfst_arcs", json_integer((json_int_t)openfst()->arcs(theirs)));
         printf("; OpenFst %10.4f s (%5.2f x) %10.1f MB, %9d states %10llu arcs", seconds[1], seconds[1] / seconds[0],
-               mb[1], peer_fst_states(theirs), (unsigned long long)peer_fst_arcs(theirs));
+               mb[1], openfst()->states(theirs), (unsigned long long)openfst()->arcs(theirs));
     }
     putchar('\n');
     return line;
@@ -166,18 +167,19 @@ static trl_fst *measure(const fst_bench *b, peer_operation operation, const trl_
                         json_t *list, sums *sum)
 {
     const trl_fst *ours[2] = {first, second};
-    peer_fst *theirs[2] = {peer_version() ? to_peer(first) : NULL, peer_version() && second ? to_peer(second) : NULL};
+    peer_fst *theirs[2] = {openfst() ? to_peer(first) : NULL, openfst() && second ? to_peer(second) : NULL};
     peer_fst *their_result = NULL;
     trl_fst *result = NULL;
-    double seconds[2] = {INFINITY, INFINITY}, now;
+    double seconds[2] = {INFINITY, INFINITY}, now, spent = 0;
     double mb[2] = {peak_mb(operation, ours, NULL), theirs[0] ? peak_mb(operation, ours, theirs) : NAN};
-    for (int run = 0; run < b->sizes.operation_runs; run++) {
+    for (int run = 0; run < b->sizes.operation_runs || (run < MOST_RUNS && spent < ENOUGH_SECONDS); run++) {
         trl_fst_destroy(result);
         result = operate(operation, first, second, NULL, &now);
         seconds[0] = fmin(seconds[0], now);
+        spent += now;
         if (theirs[0]) {
-            peer_fst_destroy(their_result);
-            their_result = peer_operate(operation, theirs[0], theirs[1], NULL, &now);
+            openfst()->destroy(their_result);
+            their_result = openfst()->operate(operation, theirs[0], theirs[1], NULL, &now);
             seconds[1] = fmin(seconds[1], now);
         }
     }
@@ -187,11 +189,11 @@ static trl_fst *measure(const fst_bench *b, peer_operation operation, const trl_
         sum->slower += seconds[0] > seconds[1];
         sum->larger += mb[0] > mb[1];
         sum->theirs += seconds[1];
+        openfst()->destroy(their_result);
+        openfst()->destroy(theirs[0]);
+        openfst()->destroy(theirs[1]);
     }
     sum->ours += seconds[0];
-    peer_fst_destroy(their_result);
-    peer_fst_destroy(theirs[0]);
-    peer_fst_destroy(theirs[1]);
     return result;
 }
 

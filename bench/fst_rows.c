@@ -1,7 +1,7 @@
 /* Counting by sorting. */
 #include "fst_rows.h"
 #include "base/memory.h"
-#include "fst_text.h"
+#include "fst_corpus.h"
 
 #include <math.h>
 #include <stdlib.h>

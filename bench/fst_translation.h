@@ -9,7 +9,7 @@
 
 #include "fst_peer.h"
 #include "fst_rows.h"
-#include "fst_text.h"
+#include "fst_corpus.h"
 
 typedef struct translation {
     int32_t english, french; /* words */

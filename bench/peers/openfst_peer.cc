@@ -19,14 +19,9 @@ struct peer_fst {
     StdVectorFst machine;
 };
 
-const char *peer_version(void)
-{
-    return BENCH_OPENFST;
-}
-
 // ---- Machines ----
 
-peer_fst *peer_fst_create(int32_t states, int32_t start)
+static peer_fst *create(int32_t states, int32_t start)
 {
     auto *made = new peer_fst;
     made->machine.ReserveStates(states);
@@ -37,12 +32,12 @@ peer_fst *peer_fst_create(int32_t states, int32_t start)
     return made;
 }
 
-void peer_fst_destroy(peer_fst *machine)
+static void destroy(peer_fst *machine)
 {
     delete machine;
 }
 
-void peer_fst_fill(peer_fst *made, int32_t state, const peer_arc *arcs, size_t count, float final)
+static void fill(peer_fst *made, int32_t state, const peer_arc *arcs, size_t count, float final)
 {
     made->machine.ReserveArcs(state, count);
     for (size_t i = 0; i < count; i++)
@@ -51,18 +46,18 @@ void peer_fst_fill(peer_fst *made, int32_t state, const peer_arc *arcs, size_t c
         made->machine.SetFinal(state, final);
 }
 
-void peer_fst_sort_input(peer_fst *made)
+static void sort_input(peer_fst *made)
 {
     fst::ArcSort(&made->machine, fst::ILabelCompare<StdArc>());
     made->machine.Properties(fst::kILabelSorted | fst::kNoIEpsilons | fst::kNoOEpsilons | fst::kNoEpsilons, true);
 }
 
-int32_t peer_fst_states(const peer_fst *made)
+static int32_t states_of(const peer_fst *made)
 {
     return made->machine.NumStates();
 }
 
-uint64_t peer_fst_arcs(const peer_fst *made)
+static uint64_t arcs_of(const peer_fst *made)
 {
     uint64_t arcs = 0;
     for (int32_t i = 0; i < made->machine.NumStates(); i++)
@@ -159,7 +154,7 @@ static double combined(const Fst<StdArc> &composed)
     return counts >= 0 ? total : std::numeric_limits<double>::quiet_NaN();
 }
 
-double peer_decode(const peer_fst *transducer, const int32_t *labels, size_t count, peer_task task)
+static double decode(const peer_fst *transducer, const int32_t *labels, size_t count, peer_task task)
 {
     const StdVectorFst sentence = sentence_of(labels, count);
     const fst::ComposeFst<StdArc> composed(sentence, transducer->machine);
@@ -175,7 +170,7 @@ static double now()
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
+static peer_fst *operate(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
                        double *seconds)
 {
     auto *made = new peer_fst;
@@ -206,7 +201,14 @@ peer_fst *peer_operate(peer_operation operation, const peer_fst *a, const peer_f
     return made;
 }
 
-int peer_equivalent(const peer_fst *a, const peer_fst *b, int paths)
+static int equivalent(const peer_fst *a, const peer_fst *b, int paths)
 {
     return fst::RandEquivalent(a->machine, b->machine, paths, 0.01f, 1, 10000);
+}
+
+const peer_functions *openfst(void)
+{
+    static const peer_functions functions = {BENCH_OPENFST, create,   destroy, fill,    sort_input,
+                                             states_of,     arcs_of, decode,  operate, equivalent};
+    return &functions;
 }

@@ -1,6 +1,6 @@
 /* Text as numbers: what `trellis-bench fst` makes language models, translation tables and test sentences of. */
-#ifndef TRELLIS_BENCH_FST_TEXT_H
-#define TRELLIS_BENCH_FST_TEXT_H
+#ifndef TRELLIS_BENCH_FST_CORPUS_H
+#define TRELLIS_BENCH_FST_CORPUS_H
 
 #include "base/string_table.h"
 

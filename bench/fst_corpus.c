@@ -1,5 +1,5 @@
 /* Reading Europarl, or making up a text in its stead. */
-#include "fst_text.h"
+#include "fst_corpus.h"
 #include "base/random.h"
 #include "base/text_file.h"
 #include "bench.h"
@@ -94,12 +94,12 @@ static void read_plain(fst_text *text, const char *name)
 
 /* ---- A text without Europarl ---- */
 
-enum { WORDS = 2000, LONGEST = 40, TEST_LINES = 200, SEED = 11 };
+enum { LONGEST = 40, TEST_LINES = 1000, SEED = 11 };
 
 /* Word r with a probability like 1 / (r + 2.7): Zipf's law by inversion. */
-static int draw_word(uint64_t line, uint64_t index)
+static int draw_word(int words, uint64_t line, uint64_t index)
 {
-    return (int)(2.7 * pow((WORDS + 2.7) / 2.7, trl__random_uniform(SEED, line, index)) - 2.7);
+    return (int)(2.7 * pow((words + 2.7) / 2.7, trl__random_uniform(SEED, line, index)) - 2.7);
 }
 
 static void add_numbered(fst_text *text, char prefix, int number)
@@ -110,33 +110,34 @@ static void add_numbered(fst_text *text, char prefix, int number)
 }
 
 /* A word often follows the same others, so that bigrams repeat. Each has three translations; neighbours change places now and then. */
-static void make_line(fst_text *french, fst_text *english, uint64_t line)
+static void make_line(fst_text *french, fst_text *english, int words, uint64_t line)
 {
     int length = 3 + (int)(trl__random_bits(SEED, line, 0) % (LONGEST - 3)), sentence[LONGEST], last = 0;
     for (int i = 0; i < length; i++) {
         uint32_t bits = trl__random_bits(SEED + 1, line, (uint64_t)i);
-        int drawn = draw_word(line, 1 + (uint64_t)i);
-        sentence[i] = last = bits % 4 ? (last * 7 + drawn % 23) % WORDS : drawn;
+        int drawn = draw_word(words, line, 1 + (uint64_t)i);
+        sentence[i] = last = bits % 4 ? (last * 7 + drawn % 23) % words : drawn;
     }
     for (int i = 0; english && i < length; i++)
         add_numbered(english, 'e', sentence[i]);
     for (int i = 0; i < length; i++) {
         uint32_t bits = trl__random_bits(SEED + 2, line, (uint64_t)i);
         int at = bits % 8 == 0 && i + 1 < length ? i + 1 : i, choice = (int)((bits >> 8) % 8);
-        add_numbered(french, 'f', (sentence[at] * 3 + (choice < 5 ? 0 : choice - 5)) % (2 * WORDS));
+        add_numbered(french, 'f', (sentence[at] * 3 + (choice < 5 ? 0 : choice - 5)) % (2 * words));
     }
 }
 
 static void make_corpus(fst_corpus *corpus, size_t lines)
 {
+    int words = lines < 300 ? 100 : lines > 60000 ? 20000 : (int)lines / 3;
     corpus->synthetic = 1;
     for (size_t i = 0; i < lines; i++) {
-        make_line(&corpus->french, &corpus->english, i);
+        make_line(&corpus->french, &corpus->english, words, i);
         fst_text_end_line(&corpus->french);
         fst_text_end_line(&corpus->english);
     }
     for (size_t i = 0; i < TEST_LINES; i++) {
-        make_line(&corpus->test, NULL, ((uint64_t)1 << 32) + i);
+        make_line(&corpus->test, NULL, words, ((uint64_t)1 << 32) + i);
         fst_text_end_line(&corpus->test);
     }
 }
