@@ -116,16 +116,15 @@ static void measure_mapped(const char *path, const fst_sentences *s, int passes,
 
 static peer_fst *make_peer(const translation *t)
 {
-    peer_arc *arcs = NULL;
-    size_t capacity = 0;
+    translation_list list = {0};
     if (!openfst())
         return NULL;
     peer_fst *peer = openfst()->create(t->states, t->start);
     for (int32_t s = 0; s < t->states; s++) {
-        size_t count = translation_arcs(t, s, &arcs, &capacity);
-        openfst()->fill(peer, s, arcs, count, t->final[s]);
+        translation_arcs(t, s, &list);
+        openfst()->fill(peer, s, list.arc, list.count, t->final[s]);
     }
-    trl__free(arcs);
+    trl__free(list.arc);
     return peer;
 }
 

@@ -64,7 +64,7 @@ static double measure(const fst_bench *b, const trl_transducer *machine, trl_tra
 {
     trl_error err;
     trl_transduce_work *work;
-    trl_transduction result;
+    trl_transduction result = {0};
     trl_transduce_options options = {.method = method, .pool = pool};
     double best = INFINITY;
     bench_check(trl_transduce_create(machine, &options, &work, &err), &err);

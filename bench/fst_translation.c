@@ -118,17 +118,16 @@ void translation_free(translation *t)
     trl__free(t->final);
 }
 
-size_t translation_arcs(const translation *t, int32_t state, peer_arc **arcs, size_t *capacity)
+void translation_arcs(const translation *t, int32_t state, translation_list *list)
 {
-    size_t count = 0;
+    list->count = 0;
     for (size_t b = t->bigrams.first[state]; b < t->bigrams.first[state + 1]; b++) {
         int32_t next = t->bigrams.column[b];
         for (size_t k = t->table.first[next]; k < t->table.first[next + 1]; k++) {
-            if (TRL_GROW(*arcs, *capacity, count + 1) < 0)
+            if (TRL_GROW(list->arc, list->capacity, list->count + 1) < 0)
                 fst_must(NULL);
-            (*arcs)[count++] = (peer_arc){TRANSLATION_LABEL(t->table.column[k]), TRANSLATION_LABEL(next),
-                                          t->bigrams.cost[b] + t->table.cost[k], next};
+            list->arc[list->count++] = (peer_arc){TRANSLATION_LABEL(t->table.column[k]), TRANSLATION_LABEL(next),
+                                                  t->bigrams.cost[b] + t->table.cost[k], next};
         }
     }
-    return count;
 }

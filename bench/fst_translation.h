@@ -27,7 +27,12 @@ void translation_free(translation *t);
 /* The labels that arcs carry: 0 is epsilon. */
 #define TRANSLATION_LABEL(word) ((word) + 1)
 
-/* The arcs of a state, in the order of the words that follow, then of their translations; grows *arcs as needed. Returns how many. */
-size_t translation_arcs(const translation *t, int32_t state, peer_arc **arcs, size_t *capacity);
+/* The arcs of a state, in the order of the words that follow, then of their translations. Initialise with {0}; used again and again, freed with
+ * trl__free(list.arc). */
+typedef struct translation_list {
+    peer_arc *arc;
+    size_t count, capacity;
+} translation_list;
+void translation_arcs(const translation *t, int32_t state, translation_list *list);
 
 #endif
