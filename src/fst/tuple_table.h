@@ -58,6 +58,7 @@ static inline int trl__tuple_same(const int32_t *a, const int32_t *b, size_t wid
 {
     int32_t difference = 0;
     for (size_t i = 0; i < width; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): as above */
         difference |= a[i] ^ b[i];
     return difference == 0;
 }

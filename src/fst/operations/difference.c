@@ -58,7 +58,7 @@ int FN(fst_difference)(const trl_fst *a, const trl_fst *b, int64_t most_states, 
 /* The second machine must say of every string at once whether it accepts it. */
 static int check(const trl_fst *a, const trl_fst *b, trl_error *err)
 {
-    uint32_t second;
+    uint32_t second = 0;
     int code = trl__fst_check_semirings(a, b, err);
     if (code == 0)
         code = trl_fst_properties(b, &second, err);

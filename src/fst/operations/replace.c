@@ -24,6 +24,7 @@ typedef struct replacement {
 /* More calls inside each other than there are parts: one of them contains itself. */
 static int32_t enter(replacement *r, int32_t calls, int32_t part, int32_t back)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): whoever is called has a depth */
     int32_t depth = calls == NO_CALL ? 1 : r->depth[calls] + 1;
     if ((size_t)depth >= r->labels->count)
         return trl__fail(
