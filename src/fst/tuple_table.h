@@ -27,9 +27,6 @@ typedef struct trl__tuples {
 static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
 {
     uint64_t hash = 0;
-#ifdef __clang_analyzer__
-    width = 1; /* it can't know that keys are as long as the table is wide */
-#endif
     for (size_t i = 0; i < width; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a key has `width` numbers */
         hash = (hash ^ (uint32_t)key[i]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
