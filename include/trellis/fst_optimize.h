@@ -16,6 +16,9 @@
 
 TRL_BEGIN_DECLS
 
+#define TRL_MOST_STATES 1000000 /* where no limit is given: so many, */
+#define TRL_MOST_STATES_EACH 16 /* and so many for each state of the machine */
+
 typedef enum trl_determinize_kind {
     TRL_DETERMINIZE_FUNCTIONAL,    /* one output for each input (TRL_EINVAL when there are two) */
     TRL_DETERMINIZE_NONFUNCTIONAL, /* several outputs follow each other's common beginning, one arc each, at the end */
@@ -25,8 +28,9 @@ typedef enum trl_determinize_kind {
 typedef struct trl_determinize_options {
     trl_determinize_kind kind;
     float delta; /* weights as near as this are the same state; default TRL_DELTA. Probabilities: their logarithms */
-    int64_t most_states; /* TRL_ELIMIT beyond; 0: 2^31 - 1 */
-    trl_weight prune;    /* has_prune: only what is on a path within this of the best one. Path semirings */
+    int64_t
+        most_states; /* TRL_ELIMIT beyond; 0: TRL_MOST_STATES and TRL_MOST_STATES_EACH for every state of the machine */
+    trl_weight prune; /* has_prune: only what is on a path within this of the best one. Path semirings */
     int has_prune;
     int32_t subsequential_label; /* on the input side of arcs that write what is left at the end; default 0 */
     int increment_subsequential; /* each such arc of a state has a label of its own: that, the next … */
@@ -74,7 +78,7 @@ TRL_API int trl_fst_rmepsilon(trl_fst *fst, const trl_rmepsilon_options *options
 TRL_API int trl_fst_epsnormalize(const trl_fst *fst, trl_side side, trl_fst **out, trl_error *err);
 
 /* Both sides advance together: on every path, labels on both sides of an arc (or on neither) until one side has no more. TRL_ELIMIT: a cycle
- * has more labels on one side than on the other, or there would be more than most_states (0: 2^31 - 1) states. */
+ * has more labels on one side than on the other, or there would be more than most_states (0: as in determinization) states. */
 TRL_API int trl_fst_synchronize(const trl_fst *fst, int64_t most_states, trl_fst **out, trl_error *err);
 
 typedef struct trl_push_options {

@@ -22,6 +22,12 @@ static inline uint64_t trl__pack(float score, uint32_t back)
     return (uint64_t)(bits ^ ((uint32_t)((int32_t)bits >> 31) | 0x80000000u)) << 32 | back;
 }
 
+/* The same for scores that are not below 0. */
+static inline uint64_t trl__pack_positive(float score, uint32_t back)
+{
+    return (uint64_t)trl__bits_of_float(score) << 32 | (uint64_t)1 << 63 | back;
+}
+
 static inline float trl__score_of(uint64_t cell)
 {
     uint32_t key = (uint32_t)(cell >> 32);

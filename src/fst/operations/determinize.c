@@ -73,7 +73,7 @@ static int32_t find_state(builder *b, size_t begin, int32_t head)
         return trl__fail_memory(b->err);
     if (found < b->out->states)
         return (int32_t)found;
-    if (b->options.most_states > 0 && found >= b->options.most_states)
+    if (found >= b->options.most_states)
         return too_many_states(b);
     if (b->to_end) {
         if (TRL_GROW(b->from_start, b->from_capacity, (size_t)found + 1) < 0 ||
@@ -514,6 +514,7 @@ int FN(subset_construction)(const trl_fst *fst, const trl_determinize_options *o
         return code;
     builder b = {.fst = fst, .options = *options, .heads = heads, .err = err, .strings = {.width = 2}};
     b.acceptor = is_acceptor(fst);
+    b.options.most_states = trl__most_states(fst, options->most_states);
     code = trl__subsets_make(&b.subsets, fst->states, options->delta, heads != NULL) < 0
                ? trl__fail_memory(err)
                : trl__fst_like(fst, &b.out, err);

@@ -169,7 +169,7 @@ static int wait_for(const trl_fst *fst, const waiting *rule, trl_fst **out, trl_
 
 int trl_fst_synchronize(const trl_fst *fst, int64_t most_states, trl_fst **out, trl_error *err)
 {
-    waiting rule = {1, 1, most_states > 0 ? most_states : INT32_MAX};
+    waiting rule = {1, 1, trl__most_states(fst, most_states)};
     return wait_for(fst, &rule, out, err);
 }
 
