@@ -5,8 +5,10 @@
 #define TWO_MACHINES 2, 2, .machines = 2
 
 #define DELTA(text) FST_OPTION("delta", 0, CLI_NUMBER, delta, "N", text)
-#define STATE_LIMIT \
-    FST_OPTION("nstate", 0, CLI_INT, nstate, "N", "give up beyond so many states; 0, the default: 2147483647")
+#define STATE_LIMIT(unless_given) \
+    FST_OPTION("nstate", 0, CLI_INT, nstate, "N", "give up beyond so many states; 0, the default: " unless_given)
+#define ALL "2147483647"
+#define MILLION "a million, and 16 for each of the machine's" /* TRL_MOST_STATES */
 #define PRUNE \
     FST_OPTION("weight", 0, CLI_TEXT, weight, "WEIGHT", "keep only what is within this weight of the best path")
 
@@ -40,7 +42,7 @@ static int composed(fst_job *job, binary operation)
         FST_OPTION("compose-filter", 0, CLI_TEXT, filter, "NAME",                                                 \
                    "how epsilons meet: auto (default), sequence, alt_sequence, match, trivial, null"),            \
         FST_OPTION("no-connect", 0, CLI_FLAG, no_connect, NULL, "leave states in that are on no path to an end"), \
-        STATE_LIMIT
+        STATE_LIMIT(ALL)
 #define NO_MATCHERS .phi = TRL_NO_LABEL, .rho = TRL_NO_LABEL, .sigma = TRL_NO_LABEL
 
 static int compose(fst_job *job)
@@ -117,7 +119,7 @@ static const cli_option determinize_options[] = {
                "functional (default): one output for each input; nonfunctional: several, one behind the other; "
                "disambiguate: the best one"),
     DELTA("weights as near as this count as equal; default 1/1024"),
-    STATE_LIMIT,
+    STATE_LIMIT(MILLION),
     PRUNE,
     FST_OPTION("subsequential-label", 0, CLI_INT, subsequential_label, "LABEL",
                "input label of the arcs that write what is left at the end; default 0"),
@@ -138,7 +140,7 @@ static int disambiguate(fst_job *job)
 }
 
 static const cli_option disambiguate_options[] = {
-    FST_OUTPUT, DELTA("weights as near as this count as equal; default 1/1024"), STATE_LIMIT, PRUNE, {0}};
+    FST_OUTPUT, DELTA("weights as near as this count as equal; default 1/1024"), STATE_LIMIT(MILLION), PRUNE, {0}};
 FST_COMMAND(disambiguate, "[FILE]", "makes a transducer with at most one path for each input",
             "Less than determinization: arcs of a state may still share a label.",
             "trellis fst disambiguate machine.fst -o single.fst", ONE_MACHINE, .delta = TRL_DELTA);
@@ -237,7 +239,7 @@ static int synchronize(fst_job *job)
     return trl_fst_synchronize(job->machine[0], job->v->nstate, &job->result, &job->err);
 }
 
-static const cli_option synchronize_options[] = {FST_OUTPUT, STATE_LIMIT, {0}};
+static const cli_option synchronize_options[] = {FST_OUTPUT, STATE_LIMIT(MILLION), {0}};
 FST_COMMAND(synchronize, "[FILE]", "keeps input and output of a transducer in step",
             "Labels of either side come as early as they can. Where one side runs ahead without end, there is no such "
             "machine: --nstate stops "
