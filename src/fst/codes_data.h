@@ -2,7 +2,7 @@
 #ifndef TRL_FST_CODES_DATA_H
 #define TRL_FST_CODES_DATA_H
 
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 #include <trellis/fst_structure.h>
 

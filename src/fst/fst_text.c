@@ -9,7 +9,7 @@
 #include "base/text_file.h"
 #include "fst/fst_data.h"
 #include "fst/fst_format.h"
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -16,7 +16,7 @@
 #define TRL_FST_LABEL_REACH_H
 
 #include "fst/fst_data.h"
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 typedef struct trl__interval {
     int32_t first, last;

@@ -11,7 +11,7 @@
 #ifndef TRL_FST_LABEL_STRINGS_H
 #define TRL_FST_LABEL_STRINGS_H
 
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 #define TRL__EMPTY (-1)
 #define TRL__FAILED (-2)

@@ -12,7 +12,7 @@
 #ifndef TRL_FST_PRODUCT_H
 #define TRL_FST_PRODUCT_H
 
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 #include "fst/weighted.h"
 
 #define PRODUCT_WIDTH 3

@@ -1,7 +1,7 @@
 /* Labels of one side become others, all at once. O(pairs + arcs). */
 #include "base/fail.h"
 #include "fst/fst_data.h"
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 #include <trellis/fst_structure.h>
 

@@ -2,7 +2,7 @@
 #ifndef TRL_FST_SUBSET_CONSTRUCTION_H
 #define TRL_FST_SUBSET_CONSTRUCTION_H
 
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 #include "fst/weighted.h"
 
 #include <trellis/fst_optimize.h>

@@ -4,6 +4,7 @@
 
 #include "base/container.h"
 #include "base/string_table.h"
+#include "model/tree.h"
 
 #include <trellis/model.h>
 
@@ -29,6 +30,13 @@ typedef struct trl__triple {
     int32_t pool;       /* a triple whose arcs are estimated together with these (HTK's ~t); itself when alone */
 } trl__triple;
 
+/* The mixtures of all tied states. */
+typedef struct trl__mixtures {
+    int32_t *first_gaussian; /* tied_states + 1 */
+    float *log_weight;       /* by Gaussian */
+    float *mean, *variance;  /* Gaussian * dim + k */
+} trl__mixtures;
+
 struct trl_model {
     int32_t dim;
     char *frontend, *lexicon, *provenance, *history;
@@ -53,6 +61,12 @@ struct trl_model {
     int32_t *first_gaussian; /* tied_states + 1 */
     float *log_weight;       /* by Gaussian */
     float *mean, *variance;  /* Gaussian * dim + k */
+
+    trl__tree *tree; /* chooses among the tied states of a unit's state; NULL: there is one for each */
+
+    /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass finds what
+     * a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
+    trl__mixtures independent;
 
     trl__container *file; /* keeps the mapping that the mixtures lie in; NULL: they are on the heap */
 };

@@ -10,7 +10,7 @@
 #include "fst/arc_order.h"
 #include "fst/bisimulation.h"
 #include "fst/components.h"
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 #include "fst/weight_key.h"
 
 #include <trellis/fst_optimize.h>

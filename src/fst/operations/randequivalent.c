@@ -5,7 +5,7 @@
  * (states x input x output) that is reached.
  */
 #include "fst/distance.h"
-#include "fst/tuple_table.h"
+#include "base/tuple_table.h"
 
 #include <trellis/fst_optimize.h>
 #include <trellis/fst_paths.h>

@@ -1,4 +1,4 @@
-/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: the states of a machine that is
+/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: such as the states of a machine that is
  * built from the states of others.
  *
  *     trl__tuples table = {.width = 3};
@@ -8,8 +8,8 @@
  *
  * Open addressing over 32-bit slots, tuples in one flat array: 4 * width bytes per tuple and about 6 per slot.
  */
-#ifndef TRL_FST_TUPLE_TABLE_H
-#define TRL_FST_TUPLE_TABLE_H
+#ifndef TRL_BASE_TUPLE_TABLE_H
+#define TRL_BASE_TUPLE_TABLE_H
 
 #include "base/memory.h"
 
