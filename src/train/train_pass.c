@@ -17,6 +17,7 @@
 typedef struct worker {
     trl__aligner *aligner;
     trl__graph graph;
+    trl__view_room room;
     trl__run *path; /* a copy, while an audit searches again */
     size_t path_capacity;
     double load; /* seconds: reading features, building graphs */
@@ -187,9 +188,8 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
 {
     const trl__training_data *d = w->pass->data;
     trl_matrix frames = {0};
-    const char *id;
     double start = trl__wall_seconds();
-    int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
+    int code = trl__training_frames(d, utterance, 1, &k->room, &frames, err);
     if (code == 0)
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
@@ -332,6 +332,7 @@ static void tear_down(pass_work *w)
     for (size_t i = 0; w->workers && i < w->worker_count; i++) {
         trl__aligner_destroy(w->workers[i].aligner);
         trl__graph_free(&w->workers[i].graph);
+        trl__view_room_free(&w->workers[i].room);
         trl__free(w->workers[i].path);
     }
     for (size_t i = 0; w->blocks && i < w->block_count; i++) {

@@ -10,7 +10,6 @@
 #include "train/alignment_store.h"
 #include "train/training_data.h"
 
-#define TRL__BLOCK 50   /* utterances ([000] 3.4: 50 to 200) */
 #define TRL__NOTABLE 10 /* utterances that a report names */
 
 typedef enum trl__pass_kind {
