@@ -312,7 +312,8 @@ trl_label_entry trl_label_file_entry(const trl_label_file *file, size_t index)
 /* Both without their endings: labels of x.wav are in x.lab. */
 static int fits_sound(const char *name, const char *sound)
 {
-    return sound && trl__htk_fits(name, (size_t)(trl__extension(name) - name), sound, (size_t)(trl__extension(sound) - sound));
+    return sound &&
+           trl__htk_fits(name, (size_t)(trl__extension(name) - name), sound, (size_t)(trl__extension(sound) - sound));
 }
 
 /* The first entry with this base name that fits the sound, or NONE; *first is the first at all. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 int trl__context_stats_create(int32_t width, int32_t centre, int32_t dim, trl__context_stats **out, trl_error *err)
@@ -81,6 +82,44 @@ int trl__context_stats_merge(trl__context_stats *stats, const trl__context_stats
         if (!slot)
             return trl__fail_memory(err);
         trl__sums_add(slot, other->slots + i * size, size);
+    }
+    return 0;
+}
+
+/* ---- checking ---- */
+
+static int check_key(const trl__context_stats *stats, const int32_t *key, const trl_model *model, trl_error *err)
+{
+    int32_t unit = key[stats->centre], state = key[stats->width];
+    for (int32_t p = 0; p < stats->width; p++)
+        if (key[p] < (p == stats->centre ? 0 : TRL__NOTHING) || key[p] >= (int32_t)model->units.count)
+            return trl__fail(err, TRL_EINVAL,
+                             "the statistics have unit %" PRId32 " at position %" PRId32
+                             " of a window, which the model "
+                             "does not have",
+                             key[p], p);
+    return state >= 0 && state < trl__unit_topology(model, unit)->states
+               ? 0
+               : trl__fail(err, TRL_EINVAL,
+                           "the statistics have state %" PRId32 " of unit %s, which the model does not have", state,
+                           model->units.texts[unit]);
+}
+
+int trl__context_stats_check(const trl__context_stats *stats, const trl_model *model, trl_error *err)
+{
+    size_t size = trl__sums_size(stats->dim);
+    for (size_t i = 0; i < stats->keys.count; i++) {
+        const int32_t *key = trl__tuples_get(&stats->keys, (int64_t)i);
+        const double *sums = stats->slots + i * size;
+        int code = check_key(stats, key, model, err), finite = sums[0] >= 0;
+        for (size_t k = 0; k < size; k++)
+            finite = finite && isfinite(sums[k]);
+        if (code == 0 && !finite)
+            code = trl__fail(err, TRL_ENUMBER,
+                             "the statistics of unit %s, state %" PRId32 ", have numbers that are not finite",
+                             model->units.texts[key[stats->centre]], key[stats->width]);
+        if (code < 0)
+            return code;
     }
     return 0;
 }

@@ -145,9 +145,9 @@ static int read_list(reader *r, const char **cursor, const char *end, int32_t *p
         size_t size = (size_t)length;
         int32_t here = split_pattern(&pattern, &size);
         if (patterns++ > 0 && here != *place)
-            return trl__fail_line(err, TRL_EFORMAT, r->name, r->line,
-                                  "'%.100s' asks about another place than the pattern before it; make two questions of it",
-                                  text);
+            return trl__fail_line(
+                err, TRL_EFORMAT, r->name, r->line,
+                "'%.100s' asks about another place than the pattern before it; make two questions of it", text);
         *place = here;
         int code = add_units(r, pattern, size, 1, err);
         if (code < 0)
@@ -276,11 +276,11 @@ static int parse(reader *r, trl__text *text, char **unknown, trl_error *err)
         return trl__fail_memory(err);
     code = has_questions_of_htk(text) ? read_htk(r, text, err) : read_kaldi(r, text, err);
     if (code == 0 && r->questions->sets.count == 0)
-        code = trl__fail(err, TRL_EFORMAT,
-                         "%s: no question is about units of the model%s%.100s; write sets of its units line by line, or "
-                         "HTK's QS",
-                         r->name, r->unknown.count > 0 ? ", such as about " : "",
-                         r->unknown.count > 0 ? r->unknown.texts[0] : "");
+        code = trl__fail(
+            err, TRL_EFORMAT,
+            "%s: no question is about units of the model%s%.100s; write sets of its units line by line, or "
+            "HTK's QS",
+            r->name, r->unknown.count > 0 ? ", such as about " : "", r->unknown.count > 0 ? r->unknown.texts[0] : "");
     if (code == 0 && unknown && r->unknown.count > 0 && !(*unknown = list_unknown(&r->unknown)))
         code = trl__fail_memory(err);
     return code;

@@ -9,7 +9,6 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -191,18 +190,15 @@ static void free_families(families *f)
     trl__free(f->joins);
 }
 
-static int sum_middle_states(families *f, const trl__context_stats *stats, trl_error *err)
+static void sum_middle_states(families *f, const trl__context_stats *stats)
 {
     size_t size = trl__sums_size(stats->dim);
     for (size_t i = 0; i < stats->keys.count; i++) {
         const int32_t *key = trl__tuples_get(&stats->keys, (int64_t)i);
         int32_t unit = key[stats->centre];
-        if (unit < 0 || (size_t)unit >= f->model->units.count)
-            return trl__fail(err, TRL_EINVAL, "the statistics have unit %" PRId32 ", the model has not", unit);
         if (key[stats->width] == trl__unit_topology(f->model, unit)->states / 2)
             trl__sums_add(f->sums + (size_t)f->of[unit] * size, stats->slots + i * size, size);
     }
-    return 0;
 }
 
 static int add(families *f, const char *name, uint64_t *bits, trl_error *err)
@@ -230,9 +226,9 @@ static int join_kind(families *f, int phones, trl_error *err)
             f->some[seen++] = i;
         }
     }
-    int32_t joins = code < 0 ? 0
-                             : trl__sums_cluster(f->rows, seen, f->dim, trl__tree_defaults().variance_floor, INFINITY,
-                                                 f->joins);
+    int32_t joins =
+        code < 0 ? 0
+                 : trl__sums_cluster(f->rows, seen, f->dim, trl__tree_defaults().variance_floor, INFINITY, f->joins);
     if (joins < 0)
         return trl__fail_memory(err);
     for (int32_t j = 0; code == 0 && j < joins; j++) {
@@ -265,15 +261,15 @@ static int add_places(families *f, trl_error *err)
 static int ask_data(families *f, const trl__context_stats *stats, trl_error *err)
 {
     int code = make_families(f, stats, err);
-    if (code == 0)
-        code = sum_middle_states(f, stats, err);
-    for (int32_t u = 0; code == 0 && u < f->questions->sets.units; u++)
+    if (code < 0)
+        return code;
+    sum_middle_states(f, stats);
+    for (int32_t u = 0; u < f->questions->sets.units; u++)
         if (f->model->unit_kind[u] == TRL_UNIT_SILENCE) {
             trl__unit_bits_set(bits_of(f, f->of[u]), f->questions->sets.units);
             break;
         }
-    if (code == 0)
-        code = join_kind(f, 1, err);
+    code = join_kind(f, 1, err);
     if (code == 0)
         code = join_kind(f, 0, err);
     return code < 0 || !f->model->word_positions ? code : add_places(f, err);
@@ -282,9 +278,11 @@ static int ask_data(families *f, const trl__context_stats *stats, trl_error *err
 int trl__questions_from_stats(const trl_model *model, const trl__context_stats *stats, trl__questions **out,
                               trl_error *err)
 {
-    trl__questions *questions;
-    int code = trl__questions_create(model, &questions, err);
+    trl__questions *questions = NULL;
+    int code = trl__context_stats_check(stats, model, err);
     *out = NULL;
+    if (code == 0)
+        code = trl__questions_create(model, &questions, err);
     if (code < 0)
         return code;
     families f = {.model = model, .questions = questions, .positions = (1u << stats->width) - 1};

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LOG_2PI 1.8378770664093454836
+#define LOG_2 0.69314718055994530942
 #define LANES 4
 #define STEP 1024 /* dimensions: the product of so many mantissas in LANES products does not overflow */
 
@@ -33,7 +34,7 @@ static double log_variances(const double *sum, const double *square, int32_t dim
         }
     double logs = 0;
     for (int i = 0; i < LANES; i++)
-        logs += log(product[i]) + (double)exponent[i] * M_LN2;
+        logs += log(product[i]) + (double)exponent[i] * LOG_2;
     return logs;
 }
 

@@ -43,37 +43,6 @@ static int check_options(const trl__tree_options *o, trl_error *err)
                : trl__fail(err, TRL_EINVAL, "variance_floor is %g; it must be positive", o->variance_floor);
 }
 
-/* ---- statistics ---- */
-
-static int check_context(const trl_model *model, const trl__context_stats *stats, size_t i, trl_error *err)
-{
-    const int32_t *key = trl__tuples_get(&stats->keys, (int64_t)i);
-    const double *sums = stats->slots + i * trl__sums_size(stats->dim);
-    for (int32_t p = 0; p < stats->width; p++)
-        if (key[p] < (p == stats->centre ? 0 : TRL__NOTHING) || key[p] >= (int32_t)model->units.count)
-            return trl__fail(err, TRL_EINVAL, "the statistics have unit %" PRId32 " at position %" PRId32
-                             ", the model has not", key[p], p);
-    int32_t unit = key[stats->centre], state = key[stats->width];
-    if (state < 0 || state >= trl__unit_topology(model, unit)->states)
-        return trl__fail(err, TRL_EINVAL, "the statistics have state %" PRId32 " of unit %s, the model has not", state,
-                         model->units.texts[unit]);
-    int finite = sums[0] >= 0;
-    for (size_t k = 0; finite && k < trl__sums_size(stats->dim); k++)
-        finite = isfinite(sums[k]);
-    return finite ? 0
-                  : trl__fail(err, TRL_ENUMBER,
-                              "the statistics of unit %s, state %" PRId32 ", have numbers that are not finite",
-                              model->units.texts[unit], state);
-}
-
-int trl__tree_check_stats(const trl_model *model, const trl__context_stats *stats, trl_error *err)
-{
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < stats->keys.count; i++)
-        code = check_context(model, stats, i, err);
-    return code;
-}
-
 /* ---- roots ---- */
 
 /* The first of the tied states that are one root. */
@@ -175,8 +144,8 @@ static int32_t take_set(builder *b, int32_t set, int32_t *taken)
 {
     const trl__unit_sets *sets = &b->growth.questions->sets;
     if (taken[set] < 0)
-        taken[set] = trl__unit_sets_add(&b->tree->sets, sets->names.texts[set],
-                                        sets->bits + (size_t)set * (size_t)sets->words);
+        taken[set] =
+            trl__unit_sets_add(&b->tree->sets, sets->names.texts[set], sets->bits + (size_t)set * (size_t)sets->words);
     return taken[set];
 }
 
@@ -268,7 +237,8 @@ static int join_root(void *user, size_t root, int worker, trl_error *err)
     for (int32_t i = first; leaf && i < end; i++)
         if (b->tree->node[i].position == TRL__LEAF)
             leaf[leaves++] = i;
-    int code = leaf && sums && joins && join_leaves(b, root, leaf, leaves, sums, joins) >= 0 ? 0 : trl__fail_memory(err);
+    int code =
+        leaf && sums && joins && join_leaves(b, root, leaf, leaves, sums, joins) >= 0 ? 0 : trl__fail_memory(err);
     trl__free(leaf);
     trl__free(sums);
     trl__free(joins);
@@ -348,7 +318,7 @@ int trl__tree_build(const trl_model *model, const trl__context_stats *stats, con
         code = trl__fail(err, TRL_EINVAL, "the questions are about %" PRId32 " units, the model has %zu",
                          questions->sets.units, model->units.count);
     if (code == 0)
-        code = trl__tree_check_stats(model, stats, err);
+        code = trl__context_stats_check(stats, model, err);
     if (code < 0)
         return code;
     builder b = {.model = model, .growth = {.stats = stats, .questions = questions, .options = options}};

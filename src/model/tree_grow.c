@@ -28,8 +28,8 @@ typedef struct grower {
     trl__growth *growth;
     desk *desks; /* by worker */
     int workers;
-    int32_t *room;  /* as order[], for moving */
-    int32_t *heap;  /* leaves that can be split; the one with the highest gain first */
+    int32_t *room; /* as order[], for moving */
+    int32_t *heap; /* leaves that can be split; the one with the highest gain first */
     size_t heap_count, heap_capacity;
     int32_t batch[BATCH]; /* leaves whose children are to be looked at */
 } grower;

@@ -5,13 +5,13 @@
 #include "model/tree_build.h"
 
 typedef struct trl__growth_node {
-    size_t first, end;           /* of order[]: its contexts */
-    int32_t depth;               /* questions before it */
-    int32_t position, set;       /* its best question */
-    int32_t yes, no;             /* children; -1: not made yet */
-    int taken;                   /* the split counts: it is no leaf */
-    double frames, likelihood;   /* of its contexts */
-    double gain;                 /* of its best question; 0: there is none that is good enough */
+    size_t first, end;         /* of order[]: its contexts */
+    int32_t depth;             /* questions before it */
+    int32_t position, set;     /* its best question */
+    int32_t yes, no;           /* children; -1: not made yet */
+    int taken;                 /* the split counts: it is no leaf */
+    double frames, likelihood; /* of its contexts */
+    double gain;               /* of its best question; 0: there is none that is good enough */
 } trl__growth_node;
 
 typedef struct trl__growth {
