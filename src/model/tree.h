@@ -29,6 +29,7 @@ typedef struct trl__unit_sets {
     int32_t words;      /* of 64 bits, per set */
     uint64_t *bits;     /* count * words; bits above `units` are 0 */
     size_t capacity;    /* of bits, in words */
+    trl__strings rows;  /* the same bits by content, to find equal ones */
     trl__strings names; /* count of them, distinct: "Nasal", or "M N NG" where nobody gave a name */
 } trl__unit_sets;
 
