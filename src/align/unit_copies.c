@@ -185,11 +185,11 @@ static int choose_triples(const expansion *e, size_t group, size_t right)
     if (TRL_GROW(c->triples, c->triple_capacity, e->states) < 0)
         return TRL_ENOMEM;
     for (size_t s = 0; s < e->states; s++) {
-        const trl__triple *triple =
+        int32_t triple =
             trl__model_find_triple(e->map->model, e->phone->unit, (int32_t)s, tied_of(e, group, right)[s]);
-        if (!triple)
+        if (triple < 0)
             return TRL_ECORRUPT;
-        c->triples[s] = *triple;
+        c->triples[s] = e->map->model->triple[triple];
     }
     return 0;
 }
