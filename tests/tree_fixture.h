@@ -17,7 +17,9 @@ static inline int32_t random_set(tree_grower *t)
     assert_true(words <= 8);
     for (int32_t bit = 0; bit <= t->tree->units; bit++)
         bits[bit / 64] |= (uint64_t)roll_int(t->d, 0, 1) << bit % 64;
-    int set = trl__unit_sets_add(&t->tree->sets, "set", bits);
+    char name[24];
+    snprintf(name, sizeof name, "set%d", (int)t->tree->sets.count);
+    int set = trl__unit_sets_add(&t->tree->sets, name, bits);
     assert_true(set >= 0);
     return set;
 }
