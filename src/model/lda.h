@@ -19,6 +19,7 @@ typedef struct trl__lda_stats {
     double *count;  /* by class: frames */
     double *sum;    /* class * dim */
     double *square; /* dim * dim: of o o', all classes, upper triangle */
+    double *block;  /* frames on their way into the sums */
 } trl__lda_stats;
 
 typedef struct trl__lda_summary {

@@ -31,11 +31,11 @@ typedef struct trl__triple {
 } trl__triple;
 
 /* The mixtures of all tied states. */
-typedef struct trl__mixtures {
+typedef struct trl__model_mixtures {
     int32_t *first_gaussian; /* tied_states + 1 */
     float *log_weight;       /* by Gaussian */
     float *mean, *variance;  /* Gaussian * dim + k */
-} trl__mixtures;
+} trl__model_mixtures;
 
 struct trl_model {
     int32_t dim;
@@ -66,7 +66,7 @@ struct trl_model {
 
     /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass finds what
      * a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
-    trl__mixtures independent;
+    trl__model_mixtures independent;
 
     trl__container *file; /* keeps the mapping that the mixtures lie in; NULL: they are on the heap */
 };
