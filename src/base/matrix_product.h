@@ -4,10 +4,10 @@
  *                       .b = x, .b_step = 40, .c = sums, .c_row = 39};
  *     trl__product_add(&p);                                        // sums += x' x
  *
- * Why not a BLAS: statistics are gathered by many threads at once, and OpenBLAS built for one thread may hand two of them the
- * same buffer, while built for many it may divide the sums by their number. Here an element of c is summed up in the order of the terms,
- * one product and one addition after the other, whatever stands beside it: the same bits for every instruction set and for every
- * division into blocks of rows and columns.
+ * Why not a BLAS: statistics are gathered by many threads at once, and OpenBLAS built for one thread may hand two of
+ * them the same buffer, while built for many it may divide the sums by their number. Here an element of c is summed up
+ * in the order of the terms, one product and one addition after the other, whatever stands beside it: the same bits for
+ * every instruction set and for every division into blocks of rows and columns.
  */
 #ifndef TRL_BASE_MATRIX_PRODUCT_H
 #define TRL_BASE_MATRIX_PRODUCT_H

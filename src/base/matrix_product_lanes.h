@@ -1,10 +1,11 @@
 /* Products of matrices, one column per SIMD lane.
  *
- * Included by one file per instruction set, which defines LANES (doubles of a register) and KERNEL. The code is GCC's vector
- * extension, which clang has too; nothing is contracted.
+ * Included by one file per instruction set, which defines LANES (doubles of a register) and KERNEL. The code is GCC's
+ * vector extension, which clang has too; nothing is contracted.
  *
- * A tile is 4 rows times 3 registers of columns (fewer at the edges), whose 12 sums stay in registers while the terms pass by: a term
- * takes 7 loads for 12 products. Tiles go down the rows first, so that the columns of b stay in the first-level cache.
+ * A tile is 4 rows times 3 registers of columns (fewer at the edges), whose 12 sums stay in registers while the terms
+ * pass by: a term takes 7 loads for 12 products. Tiles go down the rows first, so that the columns of b stay in the
+ * first-level cache.
  */
 #include "base/matrix_product.h"
 

@@ -1,5 +1,5 @@
-/* A linear transform of frames, with or without offset: each value is the sum, in double precision, of the offset and then the
- * products in the order of the columns. A frame's values do not depend on how many are transformed together. */
+/* A linear transform of frames, with or without offset: each value is the sum, in double precision, of the offset and
+ * then the products in the order of the columns. A frame's values do not depend on how many are transformed at once. */
 #ifndef TRL_FEAT_AFFINE_H
 #define TRL_FEAT_AFFINE_H
 

@@ -5,9 +5,10 @@
 #include <trellis/error.h>
 #include <trellis/matrix.h>
 
-/* Row t of `out` is the transform of rows t - left … t + right of `frames`, the first and last repeated beyond the ends: bit for bit what an
- * extractor gives. `frames` may be columns of a wider matrix. `transform` has (left + right + 1) * frames->cols columns or one
- * more, the offset; without rows there is none. `out` is another matrix and resized. */
+/* Row t of `out` is the transform of rows t - left … t + right of `frames`, the first and last repeated beyond the
+ * ends: bit for bit what an extractor gives. `frames` may be columns of a wider matrix. `transform` has
+ * (left + right + 1) * frames->cols columns or one more, the offset; without rows there is none. `out` is another
+ * matrix, and resized. */
 int trl__splice_transform(const trl_matrix *frames, int left, int right, const trl_matrix *transform, trl_matrix *out,
                           trl_error *err);
 

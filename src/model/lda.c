@@ -1,8 +1,8 @@
 /* Linear discriminant analysis (Fisher 1936, Rao 1948; [001] IV-B).
  *
- * With W the covariance within classes and B that of the class means, both are diagonalised at once: first W, by its eigenvectors, in units
- * of each feature's standard deviation; directions that do not vary are left out, and the others scaled to variance 1. There, what is
- * left of B is diagonalised by a rotation, which W does not feel.
+ * With W the covariance within classes and B that of the class means, both are diagonalised at once: first W, by its
+ * eigenvectors, in units of each feature's standard deviation; directions that do not vary are left out, and the others
+ * scaled to variance 1. There, what is left of B is diagonalised by a rotation, which W does not feel.
  *
  * Cost: dim^2 / 2 multiplications per frame, by matrix products of blocks; dim^3 for the estimate, and dim^2 per class.
  */
@@ -66,7 +66,7 @@ void trl__lda_stats_zero(trl__lda_stats *stats)
     memset(stats->square, 0, square_size(stats) * sizeof *stats->square);
 }
 
-/* The block's share of the triangle, stripe by stripe; each has some numbers below the diagonal too, which nobody reads. */
+/* The block's share of the triangle, stripe by stripe; each has numbers below the diagonal too, which nobody reads. */
 static void add_squares(trl__lda_stats *stats, size_t frames)
 {
     size_t dim = (size_t)stats->dim, stride = trl__product_padded(dim);

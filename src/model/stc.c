@@ -1,13 +1,14 @@
-/* Semi-tied covariances (M. J. F. Gales, "Semi-tied covariance matrices for hidden Markov models", IEEE Trans. Speech and
- * Audio Processing 7, 1999): the log-likelihood per frame, as far as the transform a matters, is
+/* Semi-tied covariances (M. J. F. Gales, "Semi-tied covariance matrices for hidden Markov models", IEEE Trans. Speech
+ * and Audio Processing 7, 1999): the log-likelihood per frame, as far as the transform a matters, is
  *
  *     log |det a| - sum over rows of a_r G_r a_r' / (2 n).
  *
- * The determinant is linear in each row: det a = a_r c for the row's cofactors c. So the best row, the others given, is known, and rows
- * are taken in turn. Cofactors are columns of the inverse but for a factor, which the row's scale makes good; the inverse follows each new row
- * by a correction of rank one, and is made anew after each round.
+ * The determinant is linear in each row: det a = a_r c for the row's cofactors c. So the best row, the others given, is
+ * known, and rows are taken in turn. Cofactors are columns of the inverse but for a factor, which the row's scale makes
+ * good; the inverse follows each new row by a correction of rank one, and is made anew after each round.
  *
- * Cost: dim^3 / 2 multiplications per frame, by matrix products of blocks; dim^4 / 6 for the factors of all G, 5 dim^3 for a round.
+ * Cost: dim^3 / 2 multiplications per frame, by matrix products of blocks; dim^4 / 6 for the factors of all G, 5 dim^3
+ * for a round.
  */
 #include "model/stc.h"
 #include "base/fail.h"
@@ -199,8 +200,8 @@ static int factorize(estimate *e, const trl__stc_stats *stats)
     return 0;
 }
 
-/* The inverse once row r of the matrix is `row`: each column loses a multiple of the old column r, so that the product with the new row
- * is that of an inverse. */
+/* The inverse once row r of the matrix is `row`: each column loses a multiple of the old column r, so that the product
+ * with the new row is that of an inverse. */
 static void correct_inverse(estimate *e, size_t r)
 {
     size_t dim = e->dim;
@@ -231,7 +232,8 @@ static void improve_row(estimate *e, size_t r)
     correct_inverse(e, r);
 }
 
-/* Rows that are the best for their scale have a_r G_r a_r' = n, so after a round the likelihood is log |det a| - dim / 2. */
+/* Rows that are the best for their scale have a_r G_r a_r' = n, so after a round the likelihood is
+ * log |det a| - dim / 2. */
 static int improve(estimate *e, double identity, int32_t rounds, trl__stc_summary *summary)
 {
     set_identity(e->a, e->dim);

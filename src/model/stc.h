@@ -1,11 +1,13 @@
-/* Semi-tied covariances (Gales 1999; [001] IV-B): one square transform for all Gaussians, in whose space diagonal covariances lose least.
+/* Semi-tied covariances (Gales 1999; [001] IV-B): one square transform for all Gaussians, in whose space diagonal
+ * covariances lose least.
  *
  *     trl__stc_stats_add(stats, model, &frames, gaussian_of_frame, err);
  *     trl__stc_estimate(stats, 20, a, &summary, err);
  *     trl__stc_apply(model, a, err);                               // means turned; frames o become a o
  *
- * For row r, G_r = sum over frames of (o - m)(o - m)' / v_r, with mean and variance of the frame's Gaussian. Given the other rows, the
- * best row is G_r^-1 c scaled to sqrt(n / (c' G_r^-1 c)), c its row of cofactors; the likelihood never falls.
+ * For row r, G_r = sum over frames of (o - m)(o - m)' / v_r, with mean and variance of the frame's Gaussian. Given the
+ * other rows, the best row is G_r^-1 c scaled to sqrt(n / (c' G_r^-1 c)), c its row of cofactors; the likelihood never
+ * falls.
  */
 #ifndef TRL_MODEL_STC_H
 #define TRL_MODEL_STC_H
@@ -35,13 +37,13 @@ int trl__stc_stats_add(trl__stc_stats *stats, const trl_model *model, const trl_
                        const int32_t *gaussian_of, trl_error *err);
 int trl__stc_stats_merge(trl__stc_stats *stats, const trl__stc_stats *other, trl_error *err);
 
-/* a: dim * dim, row by row, starting from the identity. Too few frames (fewer than 2 * dim), or directions without variance: the identity,
- * gain 0. */
+/* a: dim * dim, row by row, starting from the identity. Too few frames (fewer than 2 * dim), or directions without
+ * variance: the identity, gain 0. */
 int trl__stc_estimate(const trl__stc_stats *stats, int32_t rounds, double *a, trl__stc_summary *summary,
                       trl_error *err);
 
-/* Means become a m; variances stay (they were those of the old space: the next estimate mends them). The model's arrays must be
- * its own (trl__model_copy), not a file's. */
+/* Means become a m; variances stay (they were those of the old space: the next estimate mends them). The model's arrays
+ * must be its own (trl__model_copy), not a file's. */
 int trl__stc_apply(trl_model *model, const double *a, trl_error *err);
 
 #endif
