@@ -36,7 +36,7 @@ typedef struct estimation {
     double *rows, *kept;              /* dim * wide: the transform, and as it was before the round */
     double *inverse;                  /* of its left part */
     double log_det;                   /* log |det| of that */
-    double *factor;                   /* by active row: the Cholesky factor of its G, packed */
+    double *factors;                  /* by active row: the Cholesky factor of its G, packed */
     double *pull;                     /* by active row: G^-1 k */
     uint8_t *is_definite;             /* by active row: G has a factor */
     double *cofactor, *step, *change; /* wide each */
@@ -62,8 +62,8 @@ static int set_up(estimation *e, trl_error *err)
     e->kept = e->rows + dim * wide;
     e->pull = e->kept + dim * wide;
     e->inverse = e->pull + dim * wide;
-    e->factor = e->inverse + dim * dim;
-    e->cofactor = e->factor + dim * e->packed;
+    e->factors = e->inverse + dim * dim;
+    e->cofactor = e->factors + dim * e->packed;
     e->step = e->cofactor + wide;
     e->change = e->step + wide;
     for (size_t r = 0; r < dim; r++)
@@ -85,7 +85,7 @@ static void clean_up(estimation *e)
 static void choose_dimensions(estimation *e)
 {
     size_t dim = e->dim, wide = e->wide, last = e->packed - 1;
-    double *moments = e->factor, *lower = e->inverse;
+    double *moments = e->factors, *lower = e->inverse;
     memset(moments, 0, e->packed * sizeof *moments);
     for (size_t r = 0; r < dim; r++)
         cblas_daxpy((blasint)e->packed, 1 / ((double)dim * e->stats->g[r * e->packed + last]),
@@ -114,17 +114,29 @@ static void factor_rows(estimation *e)
     size_t wide = e->wide, size = e->count + 1;
     for (size_t i = 0; i < e->count; i++) {
         const double *g = e->stats->g + e->active[i] * e->packed, *k = e->stats->k + e->active[i] * wide;
-        double *factor = e->factor + i * e->packed, *to = factor, *pull = e->pull + i * wide;
+        double *packed = e->factors + i * e->packed, *to = packed, *pull = e->pull + i * wide;
         for (size_t row = 0; row < size; row++) {
             pull[row] = k[e->active[row]];
             for (size_t column = row; column < size; column++)
                 *to++ = g[packed_at(wide, e->active[row], e->active[column])];
         }
         /* rows of an upper triangle are columns of the lower one */
-        e->is_definite[i] = LAPACKE_dpptrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, factor) == 0;
+        e->is_definite[i] = LAPACKE_dpptrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, packed) == 0;
         if (e->is_definite[i])
-            LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, factor, pull, (lapack_int)size);
+            LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, packed, pull, (lapack_int)size);
     }
+}
+
+/* The LU decomposition in place. Returns log |det|; -inf where there is no inverse. */
+static double factor(double *matrix, size_t dim, lapack_int *pivots)
+{
+    double sum = 0;
+    lapack_int n = (lapack_int)dim;
+    if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, matrix, n, pivots) != 0)
+        return -INFINITY;
+    for (size_t r = 0; r < dim; r++)
+        sum += log(fabs(matrix[r * dim + r]));
+    return sum;
 }
 
 /* 0, or -1: the matrix has no inverse. Rows are read as columns: the inverse of the transpose is that of the matrix, transposed. */
@@ -133,12 +145,10 @@ static int invert(estimation *e)
     lapack_int dim = (lapack_int)e->dim;
     for (size_t r = 0; r < e->dim; r++)
         memcpy(e->inverse + r * e->dim, e->rows + r * e->wide, e->dim * sizeof *e->inverse);
-    if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, dim, dim, e->inverse, dim, e->pivots) != 0)
-        return -1;
-    e->log_det = 0;
-    for (size_t r = 0; r < e->dim; r++)
-        e->log_det += log(fabs(e->inverse[r * e->dim + r]));
-    return LAPACKE_dgetri_work(LAPACK_COL_MAJOR, dim, e->inverse, dim, e->pivots, e->step, dim) == 0 ? 0 : -1;
+    e->log_det = factor(e->inverse, e->dim, e->pivots);
+    return !isfinite(e->log_det)                                                                       ? -1
+           : LAPACKE_dgetri_work(LAPACK_COL_MAJOR, dim, e->inverse, dim, e->pivots, e->step, dim) == 0 ? 0
+                                                                                                       : -1;
 }
 
 /* Per frame, but for what does not depend on the transform. */
@@ -183,7 +193,7 @@ static void update_row(estimation *e, size_t i)
     for (size_t k = 0; k < e->count; k++)
         e->step[k] = e->cofactor[k] = e->inverse[e->active[k] * e->dim + r];
     e->step[e->count] = e->cofactor[e->count] = 0;
-    LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, e->factor + i * e->packed, e->step,
+    LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, e->factors + i * e->packed, e->step,
                         (lapack_int)size);
     double a = cblas_ddot(n, e->cofactor, 1, e->step, 1), b = cblas_ddot(n, e->cofactor, 1, pull, 1);
     double alpha = better_root(a, b, e->stats->frames);
@@ -327,5 +337,23 @@ int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_ma
             trl_matrix_row(out, r)[c] = (float)sum;
         }
     }
+    return code;
+}
+
+int trl__fmllr_log_det(const trl_matrix *transform, double *log_det, trl_error *err)
+{
+    size_t dim = transform->rows;
+    int code = check_transform(transform, err);
+    double *matrix = code == 0 ? trl__alloc(dim * dim, sizeof *matrix) : NULL;
+    lapack_int *pivots = code == 0 ? trl__alloc(dim, sizeof *pivots) : NULL;
+    if (code == 0 && (!matrix || !pivots))
+        code = trl__fail_memory(err);
+    if (code == 0) {
+        for (size_t i = 0; i < dim * dim; i++)
+            matrix[i] = (double)trl_matrix_row(transform, i / dim)[i % dim];
+        *log_det = factor(matrix, dim, pivots);
+    }
+    trl__free(matrix);
+    trl__free(pivots);
     return code;
 }

@@ -59,4 +59,7 @@ int trl__fmllr_apply(const trl_matrix *transform, const trl_matrix *frames, trl_
 /* One transform that does what `first` and then `second` do: an estimate from frames that were adapted already goes on top. */
 int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_matrix *out, trl_error *err);
 
+/* log |det A|; -inf where A has no inverse. */
+int trl__fmllr_log_det(const trl_matrix *transform, double *log_det, trl_error *err);
+
 #endif
