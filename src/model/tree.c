@@ -15,14 +15,6 @@ static const uint64_t *row_of(const trl__unit_sets *sets, int32_t set)
     return sets->bits + (size_t)set * (size_t)sets->words;
 }
 
-static int32_t find_equal(const trl__unit_sets *sets, const uint64_t *bits)
-{
-    for (int32_t i = 0; i < sets->count; i++)
-        if (memcmp(row_of(sets, i), bits, (size_t)sets->words * sizeof *bits) == 0)
-            return i;
-    return -1;
-}
-
 /* Adds the name; where another set has it, with a number behind it: Nasal, Nasal.2, Nasal.3. */
 static int add_name(trl__strings *names, const char *name)
 {
@@ -41,20 +33,21 @@ static int add_name(trl__strings *names, const char *name)
 int trl__unit_sets_add(trl__unit_sets *sets, const char *name, const uint64_t *bits)
 {
     sets->words = trl__unit_set_words(sets->units);
-    int32_t known = find_equal(sets, bits);
+    size_t words = (size_t)sets->words, size = words * sizeof *bits;
+    long known = trl__strings_find(&sets->rows, (const char *)bits, size);
     if (known >= 0)
-        return known;
-    size_t words = (size_t)sets->words;
+        return (int)known;
     if (sets->count == INT32_MAX || TRL_GROW(sets->bits, sets->capacity, ((size_t)sets->count + 1) * words) < 0 ||
-        add_name(&sets->names, name) < 0)
+        add_name(&sets->names, name) < 0 || trl__strings_add(&sets->rows, (const char *)bits, size) < 0)
         return -1;
-    memcpy(sets->bits + (size_t)sets->count * words, bits, words * sizeof *bits);
+    memcpy(sets->bits + (size_t)sets->count * words, bits, size);
     return sets->count++;
 }
 
 void trl__unit_sets_free(trl__unit_sets *sets)
 {
     trl__free(sets->bits);
+    trl__strings_free(&sets->rows);
     trl__strings_free(&sets->names);
     *sets = (trl__unit_sets){0};
 }
