@@ -15,7 +15,7 @@ struct values {
     cli_common common;
     corpus_input corpus;
     const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device;
-    int no_confidence, states, margin, cue_words;
+    int no_confidence, no_adapt, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
 
@@ -58,6 +58,8 @@ static int set_options(job *j)
     o->confidence = !v->no_confidence;
     o->confidence_margin = v->margin;
     o->likelihoods = v->likelihoods;
+    if (v->no_adapt)
+        o->adapt = 0;
     o->only = v->utterance;
     o->device = v->device;
     j->writing.states = v->states;
@@ -152,6 +154,11 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
+    if (s->adapted > 0)
+        cli_say(common, "adapted to %zu of %zu speaker%s: %.3f more per frame of speech", s->adapted,
+                trl_corpus_speakers(j->corpus), trl_corpus_speakers(j->corpus) == 1 ? "" : "s", s->gain);
+    else if (trl_align_passes(j->model, &j->options) > 1)
+        cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
     if (corpus_input_warn(common, j->findings) > 0 || s->utterances < WORST_OF)
         return;
     cli_say(common, "look at these first, their words fit worst:");
@@ -193,6 +200,7 @@ static int align(job *j)
     trl_align_summary summary;
     double start = clock_seconds();
     size_t count = j->options.only ? 1 : trl_corpus_count(j->corpus);
+    count *= (size_t)trl_align_passes(j->model, &j->options);
     j->options.progress = cli_progress(&j->values->common, "aligning", "utt", count);
     int code = trl_align_corpus(j->model, j->lexicon, j->corpus, &j->options, j->pool, j->findings, use_alignment, j,
                                 &summary, &err);
@@ -259,6 +267,8 @@ static const cli_option options[] = {
      "other paths so far around the best one count for the confidence (default 20)"},
     {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, scale), "X",
      "factor on the log-likelihoods in the confidence (default 0.1)"},
+    {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
+     "with a model from speaker-adaptive training: align in one pass, with its mixtures for frames as they come"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
@@ -303,6 +313,11 @@ const cli_command cmd_align = {
         "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
         "named. "
         "The fits are in alignments.jsonl.\n\n"
+        "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
+        "three times: two passes align and estimate a linear transform for each speaker (fMLLR), the last one aligns "
+        "with adapted frames. Who has less than 500 frames of speech is aligned with the model's mixtures for frames "
+        "as "
+        "they come, and so is sound from a pipe. With --no-adapt everybody is.\n\n"
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,
