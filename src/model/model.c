@@ -36,32 +36,72 @@ int trl__model_set_text(char **place, const char *text, trl_error *err)
     return 0;
 }
 
-static void free_mixtures(trl_model *model)
+static void free_mixtures(const trl__model_mixtures *m)
 {
-    if (!model->file) {
-        trl__free(model->first_gaussian);
-        trl__free(model->log_weight);
-        trl__free(model->mean);
-        trl__free(model->variance);
-    }
+    if (m->mapped)
+        return;
+    trl__free(m->first_gaussian);
+    trl__free(m->log_weight);
+    trl__free(m->mean);
+    trl__free(m->variance);
+}
+
+static trl__model_mixtures mixtures_of(const trl_model *m)
+{
+    return (trl__model_mixtures){m->first_gaussian, m->log_weight, m->mean, m->variance, m->mapped};
+}
+
+static void put_mixtures(trl_model *to, const trl__model_mixtures *from)
+{
+    to->first_gaussian = from->first_gaussian;
+    to->log_weight = from->log_weight;
+    to->mean = from->mean;
+    to->variance = from->variance;
+    to->mapped = from->mapped;
+}
+
+/* The file is needed as long as anything lies in it. */
+static void close_file(trl_model *model)
+{
+    if (model->mapped || model->independent.mapped)
+        return;
     trl__container_close(model->file);
     model->file = NULL;
 }
 
 void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean, float *variance)
 {
-    free_mixtures(model);
-    model->first_gaussian = first_gaussian;
-    model->log_weight = log_weight;
-    model->mean = mean;
-    model->variance = variance;
+    const trl__model_mixtures old = mixtures_of(model), new = {first_gaussian, log_weight, mean, variance, 0};
+    free_mixtures(&old);
+    put_mixtures(model, &new);
+    close_file(model);
+}
+
+void trl__model_set_independent(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
+                                float *variance)
+{
+    free_mixtures(&model->independent);
+    model->independent = (trl__model_mixtures){first_gaussian, log_weight, mean, variance, 0};
+    close_file(model);
+}
+
+trl_model trl__model_first_pass(const trl_model *model)
+{
+    trl_model view = *model;
+    if (model->independent.first_gaussian)
+        put_mixtures(&view, &model->independent);
+    view.independent = (trl__model_mixtures){0};
+    return view;
 }
 
 void trl_model_destroy(trl_model *model)
 {
     if (!model)
         return;
-    free_mixtures(model);
+    trl__model_set_mixtures(model, NULL, NULL, NULL, NULL);
+    trl__model_set_independent(model, NULL, NULL, NULL, NULL);
+    trl__container_close(model->file);
+    trl__tree_destroy(model->tree);
     for (int32_t t = 0; model->topology && t < model->topologies; t++)
         trl__topology_free(&model->topology[t]);
     trl__free(model->topology);
@@ -145,15 +185,27 @@ static int copy_transitions(const trl_model *from, trl_model *to, trl_error *err
     return code;
 }
 
-static int copy_mixtures(const trl_model *from, trl_model *to, trl_error *err)
+static int copy_mixtures(const trl_model *from, trl__model_mixtures *to, trl_error *err)
 {
     int code = 0;
     size_t states = (size_t)from->tied_states, gaussians = (size_t)trl_model_gaussians(from);
-    to->tied_states = from->tied_states;
+    size_t numbers = gaussians * (size_t)from->dim;
     to->first_gaussian = copy_array(from->first_gaussian, states + 1, sizeof *to->first_gaussian, &code, err);
     to->log_weight = copy_array(from->log_weight, gaussians, sizeof *to->log_weight, &code, err);
-    to->mean = copy_array(from->mean, gaussians * (size_t)from->dim, sizeof *to->mean, &code, err);
-    to->variance = copy_array(from->variance, gaussians * (size_t)from->dim, sizeof *to->variance, &code, err);
+    to->mean = copy_array(from->mean, numbers, sizeof *to->mean, &code, err);
+    to->variance = copy_array(from->variance, numbers, sizeof *to->variance, &code, err);
+    return code;
+}
+
+static int copy_all_mixtures(const trl_model *from, trl_model *to, trl_error *err)
+{
+    trl__model_mixtures copies = {0};
+    const trl_model first_pass = trl__model_first_pass(from);
+    to->tied_states = from->tied_states;
+    int code = copy_mixtures(from, &copies, err);
+    put_mixtures(to, &copies);
+    if (code == 0 && from->independent.first_gaussian)
+        code = copy_mixtures(&first_pass, &to->independent, err);
     return code;
 }
 
@@ -174,7 +226,9 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err)
     if (code == 0)
         code = copy_transitions(model, copy, err);
     if (code == 0)
-        code = copy_mixtures(model, copy, err);
+        code = copy_all_mixtures(model, copy, err);
+    if (code == 0 && model->tree)
+        code = trl__tree_copy(model->tree, &copy->tree, err);
     if (code < 0)
         trl_model_destroy(copy);
     else
@@ -183,6 +237,22 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err)
 }
 
 /* ---- reading its parts ---- */
+
+int32_t trl__model_find_triple(const trl_model *model, int32_t unit, int32_t state, int32_t tied)
+{
+    int32_t low = model->unit_triple[unit], high = model->unit_triple[unit + 1];
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        const trl__triple *t = &model->triple[middle];
+        if (t->state == state && t->tied == tied)
+            return middle;
+        if (t->state < state || (t->state == state && t->tied < tied))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
 
 int32_t trl_model_dim(const trl_model *model)
 {
