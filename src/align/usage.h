@@ -16,9 +16,10 @@
 #include "align/aligner.h"
 
 typedef struct trl__usage {
-    size_t pronunciations;  /* of the lexicon */
-    double *pronunciation;  /* by place (trl_lexicon_first): uses */
-    double silences, pauses; /* silence before a word or at the end of an utterance; and places where it might have been */
+    size_t pronunciations; /* of the lexicon */
+    double *pronunciation; /* by place (trl_lexicon_first): uses */
+    double silences,
+        pauses; /* silence before a word or at the end of an utterance; and places where it might have been */
     const trl_lexicon *lexicon;
 } trl__usage;
 

@@ -39,7 +39,8 @@ typedef struct trl__varmix {
     double least_frames, most_frames;
 } trl__varmix;
 
-trl__varmix trl__varmix_defaults(void); /* 0.3, 2.2, 1000, 256000: [001]'s, but for the lower threshold, which is for small corpora */
+trl__varmix trl__varmix_defaults(
+    void); /* 0.3, 2.2, 1000, 256000: [001]'s, but for the lower threshold, which is for small corpora */
 int32_t trl__varmix_components(const trl__varmix *rule, double frames);
 
 /* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is halved and the

@@ -80,8 +80,7 @@ static inline float trl__node_score(const trl__search *s, int32_t node, int32_t 
 /* Does frame t count in the statistics of the tied state's Gaussians? */
 static inline int trl__is_sampled(const trl__search *s, int32_t tied, int32_t t)
 {
-    return !s->sample || s->sample[tied] >= 1 ||
-           trl__random_uniform(s->sample_seed, 0, (uint64_t)t) < s->sample[tied];
+    return !s->sample || s->sample[tied] >= 1 || trl__random_uniform(s->sample_seed, 0, (uint64_t)t) < s->sample[tied];
 }
 
 /* Back-pointers: fields of 1, 2, 4, 8 or 16 bits that do not cross bytes (16: two whole ones). */
