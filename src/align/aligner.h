@@ -87,6 +87,11 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
 const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **path_arc,
                                  int32_t *last_arc); /* by frame */
 
+/* From now on statistics of Gaussians are those of a sample of the frames: sample[j] is the probability that a frame of tied state j counts, NULL: each
+ * does (trl__sample_shares makes it). The array must live as long as statistics are gathered. `seed` is the utterance's: give each another one,
+ * and the same in every iteration, then the sample is the same as long as the alignment is. Transitions and totals have all frames. */
+void trl__aligner_sample(trl__aligner *aligner, const float *sample, uint64_t seed);
+
 /* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
 int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err);
 

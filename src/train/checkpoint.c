@@ -53,6 +53,11 @@ char *trl__checkpoint_speakers(const trl__checkpoint *c, int iteration)
     return in_folder(c, "iteration-%d.trs", iteration);
 }
 
+char *trl__checkpoint_lexicon(const trl__checkpoint *c, int stage)
+{
+    return in_folder(c, "stage-%d.lexicon", stage);
+}
+
 char *trl__checkpoint_carried(const trl__checkpoint *c)
 {
     return in_folder(c, "carried.tra");
@@ -116,6 +121,8 @@ static void remove_iterations(const trl__checkpoint *c)
 {
     remove_file(in_folder(c, "checkpoint"));
     remove_file(trl__checkpoint_carried(c));
+    for (int stage = 0; stage < TRL_MOST_STAGES; stage++)
+        remove_file(trl__checkpoint_lexicon(c, stage));
     remove_iteration(c, 0); /* alignments of a model that was given */
     remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
     remove_iteration(c, c->iteration);
@@ -221,7 +228,7 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
 
 void trl__checkpoint_forget(trl__checkpoint *c)
 {
-    record r;
+    record r = {0};
     if (read_record(c, &r, NULL) == 0)
         c->iteration = r.iteration;
     remove_iterations(c);

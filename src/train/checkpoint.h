@@ -4,6 +4,7 @@
  *     FOLDER/iteration-7.trm          the model that iteration 8 starts from
  *     FOLDER/iteration-7.tra          the alignments of iteration 7
  *     FOLDER/iteration-7.trs          the transforms of the speakers, where there are some
+ *     FOLDER/stage-2.lexicon          pronunciations with the probabilities that the stage uses
  *     FOLDER/carried.tra              the alignments of the last stage, carried over to the model of the next
  *     FOLDER/checkpoint               "trellis checkpoint 2", iteration, stage, its first iteration, settled, fingerprint:
  *                                     which of them count
@@ -35,6 +36,7 @@ char *trl__checkpoint_features(const trl__checkpoint *checkpoint);
 char *trl__checkpoint_model(const trl__checkpoint *checkpoint, int iteration);
 char *trl__checkpoint_alignments(const trl__checkpoint *checkpoint, int iteration);
 char *trl__checkpoint_speakers(const trl__checkpoint *checkpoint, int iteration);
+char *trl__checkpoint_lexicon(const trl__checkpoint *checkpoint, int stage);
 char *trl__checkpoint_carried(const trl__checkpoint *checkpoint);
 
 /* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or options. */

@@ -8,6 +8,7 @@
 #ifndef TRL_TRAIN_FEATURE_VIEW_H
 #define TRL_TRAIN_FEATURE_VIEW_H
 
+#include <stdint.h>
 #include <trellis/error.h>
 #include <trellis/matrix.h>
 

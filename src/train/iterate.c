@@ -34,9 +34,11 @@ static int mono_components(const trl__training *t)
 
 static trl__varmix varmix(const trl__training *t)
 {
-    return (trl__varmix){.alpha = t->options->varmix_alpha,
-                         .beta = t->options->varmix_beta,
-                         .most_frames = t->options->sample_frames};
+    trl__varmix rule = trl__varmix_defaults();
+    rule.alpha = t->options->varmix_alpha;
+    rule.beta = t->options->varmix_beta;
+    rule.most_frames = t->options->sample_frames;
+    return rule;
 }
 
 /* How many times as many Gaussians as tied states there are to be, on the average. */
@@ -97,12 +99,14 @@ static int32_t most_components(const trl_model *model)
 
 /* ---- E-step ---- */
 
-static int run_pass(trl__training *t, trl__pass_kind kind, int number, trl__stats *stats, trl__pass_result *result,
-                    trl_error *err)
+/* `sample`: by tied state, the share of its frames that count; NULL: all do. */
+static int run_pass(trl__training *t, const trl_model *model, trl__pass_kind kind, int number, const float *sample,
+                    trl__stats *stats, trl__pass_result *result, trl_error *err)
 {
     trl__pass pass = {.data = t->data,
                       .lexicon = t->lexicon,
-                      .model = t->model,
+                      .model = model,
+                      .sample = sample,
                       .device = t->device,
                       .previous = t->alignments,
                       .kind = kind,
@@ -132,9 +136,10 @@ int trl__align_first(trl__training *t, trl_error *err)
 {
     trl__stats *stats;
     trl__pass_result result;
-    int code = trl__stats_create(t->model, &stats, err);
+    trl_model first_pass = trl__model_first_pass(t->model);
+    int code = trl__stats_create(&first_pass, &stats, err);
     if (code == 0) {
-        code = run_pass(t, TRL__PASS_FIRST, 0, stats, &result, err);
+        code = run_pass(t, &first_pass, TRL__PASS_FIRST, 0, NULL, stats, &result, err);
         trl__stats_destroy(stats);
     }
     return code;
@@ -150,10 +155,9 @@ trl__walk trl__training_walk(const trl__training *t)
 
 static double *occupancies(const trl__training *t, const trl__stats *stats)
 {
-    double *count = trl__alloc_zero((size_t)t->model->tied_states, sizeof *count);
-    for (int32_t s = 0; count && s < t->model->tied_states; s++)
-        for (int32_t g = t->model->first_gaussian[s]; g < t->model->first_gaussian[s + 1]; g++)
-            count[s] += stats->count[g];
+    double *count = trl__alloc((size_t)t->model->tied_states, sizeof *count);
+    if (count)
+        trl__stats_occupancies(stats, t->model, count);
     return count;
 }
 
@@ -273,14 +277,17 @@ static int finish(trl__training *t, int iteration, trl__pass_result *result, trl
 
 static int expect_and_maximise(trl__training *t, int iteration, int number, trl__pass_result *result, trl_error *err)
 {
-    trl__stats *stats;
-    int code = trl__stats_create(t->model, &stats, err);
-    if (code < 0)
-        return code;
-    code = run_pass(t, pass_kind(t, iteration), number, stats, result, err);
+    trl__stats *stats = NULL;
+    float *sample = NULL;
+    int code = trl__choose_sample(t, &sample, err);
+    if (code == 0)
+        code = trl__stats_create(t->model, &stats, err);
+    if (code == 0)
+        code = run_pass(t, t->model, pass_kind(t, iteration), number, sample, stats, result, err);
     if (code == 0)
         code = maximise(t, iteration, stats, result, err);
     trl__stats_destroy(stats);
+    trl__free(sample);
     return code;
 }
 

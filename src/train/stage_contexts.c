@@ -306,7 +306,9 @@ int trl__begin_contexts(trl__training *t, trl_error *err)
 {
     trl__context_stats *stats = NULL;
     trl_model *next = NULL;
-    int code = gather_contexts(t, &stats, err);
+    int code = trl__count_usage(t, err);
+    if (code == 0)
+        code = gather_contexts(t, &stats, err);
     if (code == 0)
         code = make_model(t, stats, &next, err);
     trl__context_stats_destroy(stats);

@@ -128,6 +128,69 @@ static int before_sat(trl__training *t, int iteration, trl_error *err)
     return trl__is_transform_iteration(iteration) ? adapt(t, &a, err) : 0;
 }
 
+/* ---- Checkpoints ---- */
+
+int trl__save_speakers(const trl__training *t, int number, trl_error *err)
+{
+    const trl__training_data *d = t->data;
+    trl__transforms *table = NULL;
+    char *path = trl__checkpoint_speakers(t->checkpoint, number);
+    int code = path ? trl__transforms_create(t->model->dim, &table, err) : trl__fail_memory(err);
+    for (size_t u = 0; code == 0 && u < d->count; u++) {
+        const trl_matrix *transform = &d->view.speakers[d->utterance[u]->speaker_index];
+        const char *name = d->utterance[u]->speaker;
+        if (transform->rows > 0 && !trl__transforms_get(table, name))
+            code = trl__transforms_set(table, name, transform, err);
+    }
+    if (code == 0)
+        code = trl__transforms_write(table, path, err);
+    trl__transforms_destroy(table);
+    trl__free(path);
+    return code;
+}
+
+static int copy_matrix(const trl_matrix *from, trl_matrix *to, trl_error *err)
+{
+    int code = trl_matrix_resize(to, from->rows, from->cols, err);
+    for (size_t r = 0; code == 0 && r < from->rows; r++)
+        memcpy(trl_matrix_row(to, r), trl_matrix_row(from, r), from->cols * sizeof *from->data);
+    return code;
+}
+
+static int take_transforms(trl__training_data *d, const trl__transforms *table, trl_error *err)
+{
+    int code = make_room(&d->view, d->speakers, err);
+    for (size_t u = 0; code == 0 && u < d->count; u++) {
+        trl_matrix *place = &d->view.speakers[d->utterance[u]->speaker_index];
+        const trl_matrix *transform = trl__transforms_get(table, d->utterance[u]->speaker);
+        if (transform && place->rows == 0)
+            code = copy_matrix(transform, place, err);
+    }
+    return code;
+}
+
+int trl__load_speakers(trl__training *t, trl_error *err)
+{
+    trl__transforms *table = NULL;
+    trl_error missing;
+    char *path = trl__checkpoint_speakers(t->checkpoint, t->checkpoint->iteration);
+    if (!path)
+        return trl__fail_memory(err);
+    int code = trl__transforms_read(path, &table, &missing);
+    if (code == 0)
+        code = table->dim == t->model->dim
+                   ? take_transforms(t->data, table, err)
+                   : trl__fail(err, TRL_ECORRUPT, "%s: transforms of %d values for a model of %d", path, table->dim,
+                               t->model->dim);
+    else if (code == TRL_ENOENT) /* no stage has adapted anybody yet */
+        code = 0;
+    else
+        code = trl__fail(err, code, "%s", missing.text);
+    trl__transforms_destroy(table);
+    trl__free(path);
+    return code;
+}
+
 /* ---- Mixtures for a first pass ---- */
 
 typedef struct first_pass_work {

@@ -163,6 +163,8 @@ static int resume(trl__training *t, trl_error *err)
         code = load_alignments(t, err);
     if (code == 0)
         code = trl__load_speakers(t, err);
+    if (code == 0)
+        code = trl__load_lexicon(t, err);
     if (code == 0) {
         t->history = trl__strdup(t->model->history);
         code = t->history ? load_journal(t, t->checkpoint->iteration, err) : trl__fail_memory(err);
@@ -299,6 +301,7 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     trl__training_data_destroy(t.data);
     trl__checkpoint_destroy(t.checkpoint);
     trl__device_close(t.device);
+    trl_lexicon_destroy(t.counted);
     trl__free(t.history);
     trl__free(t.journal);
     if (code == 0)

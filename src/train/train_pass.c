@@ -202,6 +202,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     if (code == 0)
         code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
     trl__search_result found = {0};
+    trl__aligner_sample(k->aligner, w->pass->sample, utterance);
     if (code == 0)
         code = find_path(w, k, utterance, o, &found, err);
     if (code == 0 && found.status == TRL__ALIGNED) {

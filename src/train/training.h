@@ -25,7 +25,8 @@ extern const trl__stage trl__stage_mono, trl__stage_tri, trl__stage_lda, trl__st
 
 struct trl__training {
     const trl_train_options *options;
-    const trl_lexicon *lexicon;
+    const trl_lexicon *lexicon; /* given, or counted */
+    trl_lexicon *counted;       /* with probabilities from the alignments; NULL: not yet */
     trl_pool *pool;
     trl_findings *skipped;
     trl__device *device;
@@ -53,6 +54,15 @@ trl__walk trl__training_walk(const trl__training *training);
 
 /* Paths for a model that was not trained here: a wide search for everybody. */
 int trl__align_first(trl__training *training, trl_error *err);
+
+/* Which share of each tied state's frames counts in the next iteration, by the paths in hand: NULL where all do. Freed by trl__free. */
+int trl__choose_sample(const trl__training *training, float **sample, trl_error *err);
+
+/* Probabilities of pronunciations and of silence between words, from the paths in hand: into the lexicon and the model in hand. */
+int trl__count_usage(trl__training *training, trl_error *err);
+
+/* The lexicon of the stage in hand, as part of a checkpoint: none is fine. */
+int trl__load_lexicon(trl__training *training, trl_error *err);
 
 /* The model becomes one of phones in context, as the options want it: a tree from the frames in the data's present view along the paths in
  * hand, one Gaussian per leaf; the paths are carried over. */
