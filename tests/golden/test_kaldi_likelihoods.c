@@ -47,7 +47,7 @@ static double compare(trl__stream *stream, const trl__parameters *parameters, co
     return most;
 }
 
-static void check_level(const char *level, const trl_model *model, const char *likelihoods)
+static void check_level(const char *level, const trl_model *model, const char *likelihoods, double most)
 {
     trl__device *device;
     trl__parameters *parameters;
@@ -71,7 +71,7 @@ static void check_level(const char *level, const trl_model *model, const char *l
         assert_string_equal(id, same);
         assert_int_equal(expected.cols, trl_model_tied_states(model));
         double difference = compare(stream, parameters, &frames, &expected);
-        if (!(difference < 1e-3))
+        if (!(difference < most))
             fail_msg("%s, %s: %g nat off", level, id, difference);
         utterances++;
     }
@@ -85,7 +85,7 @@ static void check_level(const char *level, const trl_model *model, const char *l
     trl__device_close(device);
 }
 
-static void check_model(const char *mdl, const char *phones, const char *likelihoods)
+static void check_model(const char *mdl, const char *phones, const char *likelihoods, double most)
 {
     static const char *const levels[] = {"cpu:ref", "cpu:scalar", "cpu:base", "cpu:avx2", "cpu:avx512", "cpu"};
     FILE *there = fopen(golden(mdl), "rb");
@@ -97,20 +97,21 @@ static void check_model(const char *mdl, const char *phones, const char *likelih
     trl_model *model;
     assert_int_equal(trl_model_read_kaldi(golden(mdl), golden(phones), &model, &err), 0);
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        check_level(levels[i], model, likelihoods);
+        check_level(levels[i], model, likelihoods, most);
     trl_model_destroy(model);
 }
 
 static void monophones_score_as_kaldis(void **state)
 {
     (void)state;
-    check_model("an4-mono/final.mdl", "an4-mono/phones.txt", "an4-mono/likes3_mono.txt");
+    check_model("an4-mono/final.mdl", "an4-mono/phones.txt", "an4-mono/likes3_mono.txt", 1e-3);
 }
 
 static void triphones_score_as_kaldis(void **state)
 {
     (void)state;
-    check_model("an4-tri1/final.mdl", "an4-tri1/phones.txt", "an4-tri1/likes3_tri1.txt.gz");
+    /* Variances go down to 0.001; Kaldi itself, in float32, is 0.9e-3 off what double precision gives. */
+    check_model("an4-tri1/final.mdl", "an4-tri1/phones.txt", "an4-tri1/likes3_tri1.txt.gz", 2e-3);
 }
 
 int main(void)
