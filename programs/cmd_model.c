@@ -159,7 +159,7 @@ static void print_tree(const trl_model *model)
 {
     trl_tree_facts tree = trl_model_tree(model);
     if (tree.width > 1)
-        printf("tree: %" PRId32 " units to the left and %" PRId32 " to the right, %" PRId32 " roots, %" PRId32
+        printf("tree: looks at %" PRId32 " to the left and %" PRId32 " to the right, %" PRId32 " roots, %" PRId32
                " questions about %" PRId32 " sets of units, depth up to %" PRId32 "\n",
                tree.centre, tree.width - 1 - tree.centre, tree.roots, tree.questions, tree.sets, tree.depth);
     if (trl_model_first_pass_gaussians(model) > 0)
@@ -201,9 +201,9 @@ static int parse_context(const trl_model *model, const char *text, int32_t *wind
 {
     trl_tree_facts tree = trl_model_tree(model);
     int32_t count = 0;
-    for (const char *word = text + strspn(text, " \t\n"); *word; word += strspn(word, " \t\n")) {
+    for (const char *word = text + strspn(text, " \t"); *word; word += strspn(word, " \t")) {
         char name[256];
-        size_t length = strcspn(word, " \t\n");
+        size_t length = strcspn(word, " \t");
         snprintf(name, sizeof name, "%.*s", (int)length, word);
         if (count == WIDEST)
             break;
@@ -232,7 +232,7 @@ static int show_context(const trl_model *model, const char *text, json_t *list, 
     trl_unit unit = trl_model_unit(model, window[trl_model_tree(model).centre]);
     json_t *tied = list ? json_array() : NULL;
     if (!list)
-        printf("%.*s:", (int)strcspn(text, "\n"), text);
+        printf("%s:", text);
     for (int32_t s = 0; s < unit.states; s++) {
         int32_t found = trl_model_find_tied(model, window, s);
         if (found < 0)
@@ -258,11 +258,13 @@ static int show_contexts(const trl_model *model, const struct model_values *v)
     json_t *list = v->json ? json_array() : NULL;
     int code = 0;
     for (size_t i = 0; code == 0 && i < v->contexts.count; i++) {
-        if (strcmp(v->contexts.items[i], "-") != 0)
+        int given = strcmp(v->contexts.items[i], "-") != 0;
+        if (given)
             code = show_context(model, v->contexts.items[i], list, &err);
-        else
-            while (code == 0 && fgets(line, sizeof line, stdin))
-                code = show_context(model, line, list, &err);
+        while (!given && code == 0 && fgets(line, sizeof line, stdin)) {
+            line[strcspn(line, "\n")] = '\0';
+            code = show_context(model, line, list, &err);
+        }
     }
     if (code == 0 && list)
         return print_json(list);

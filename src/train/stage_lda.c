@@ -190,11 +190,11 @@ static int before_lda(trl__training *t, int iteration, trl_error *err)
         code = trl__stc_estimate(stats, STC_ROUNDS, a, &summary, err);
     if (code == 0)
         code = turn_view(&t->data->view, a, dim, err);
-    if (code == 0) {
-        trl__stc_apply(t->model, a);
-        t->gain = summary.gain;
+    if (code == 0)
+        code = trl__stc_apply(t->model, a, err);
+    if (code == 0)
         code = trl__describe_view(t, err);
-    }
+    t->gain = summary.gain;
     trl__stc_stats_destroy(stats);
     trl__free(a);
     return code;
