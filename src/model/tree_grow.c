@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BATCH 64
+#define NO_GAIN 1e-10 /* per frame and dimension: rounding alone makes such gains of constant features */
 
 /* What a thread needs to look at a leaf. */
 typedef struct desk {
@@ -155,7 +156,7 @@ static void look_at(const trl__growth *g, trl__growth_node *node, int may_split,
     node->yes = node->no = -1;
     for (int32_t p = 0; may_split && p < g->stats->width && node->depth < TRL__DEEPEST_TREE; p++)
         try_position(g, node, p, d);
-    if (node->gain < g->options->least_gain)
+    if (node->gain < g->options->least_gain || node->gain < NO_GAIN * node->frames * g->stats->dim)
         node->gain = 0;
 }
 
