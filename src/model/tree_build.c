@@ -1,6 +1,6 @@
 /* A tree from statistics: roots, growing (tree_grow.c), joining leaves again, numbering. See tree_build.h.
  *
- * Memory: two numbers per context, and the sums of one root's leaves per thread.
+ * Memory: one number per context, and the sums of one root's leaves per thread.
  */
 #include "model/tree_build.h"
 #include "model/sums.h"
