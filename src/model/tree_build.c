@@ -1,6 +1,6 @@
 /* A tree from statistics: roots, growing (tree_grow.c), joining leaves again, numbering. See tree_build.h.
  *
- * Memory: two numbers per context, and the sums of one root's leaves per thread.
+ * Memory: one number per context, and the sums of one root's leaves per thread.
  */
 #include "model/tree_build.h"
 #include "model/sums.h"
@@ -12,6 +12,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#define LESS (1 - 1e-9) /* what is less by rounding alone is not less: the last split is not undone */
 
 typedef struct builder {
     const trl_model *model;
@@ -213,7 +215,7 @@ static int join_leaves(builder *b, size_t root, const int32_t *leaf, int32_t lea
     for (int32_t i = 0; i < leaves; i++)
         sum_contexts(g, &g->node[b->origin[leaf[i]]], sums + (size_t)i * size);
     int32_t count = trl__sums_cluster(sums, leaves, g->stats->dim, g->options->variance_floor,
-                                      g->options->join_share * g->last_gain, joins);
+                                      LESS * g->options->join_share * g->last_gain, joins);
     for (int32_t j = 0; j < count; j++) {
         b->same[leaf[joins[j].from]] = leaf[joins[j].into];
         b->loss[root] += joins[j].loss;

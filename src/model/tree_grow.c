@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BATCH 64
+#define NO_GAIN 1e-10 /* per frame and dimension: rounding alone makes such gains of constant features */
 
 /* What a thread needs to look at a leaf. */
 typedef struct desk {
@@ -28,7 +29,6 @@ typedef struct grower {
     trl__growth *growth;
     desk *desks; /* by worker */
     int workers;
-    int32_t *room; /* as order[], for moving */
     int32_t *heap; /* leaves that can be split; the one with the highest gain first */
     size_t heap_count, heap_capacity;
     int32_t batch[BATCH]; /* leaves whose children are to be looked at */
@@ -155,7 +155,7 @@ static void look_at(const trl__growth *g, trl__growth_node *node, int may_split,
     node->yes = node->no = -1;
     for (int32_t p = 0; may_split && p < g->stats->width && node->depth < TRL__DEEPEST_TREE; p++)
         try_position(g, node, p, d);
-    if (node->gain < g->options->least_gain)
+    if (node->gain < g->options->least_gain || node->gain < NO_GAIN * node->frames * g->stats->dim)
         node->gain = 0;
 }
 
@@ -205,20 +205,19 @@ static int look_at_root(void *user, size_t index, int worker, trl_error *err)
     return 0;
 }
 
-/* Brings the contexts that answer yes to the front, in their order. Returns where the others begin. */
-static size_t part(grower *w, const trl__growth_node *node)
+/* Brings the contexts that answer yes to the front. Returns where the others begin. */
+static size_t part(const trl__growth *g, const trl__growth_node *node)
 {
-    const trl__growth *g = w->growth;
     size_t yes = node->first, no = node->end;
-    for (size_t i = node->first; i < node->end; i++) {
-        int32_t context = g->order[i];
-        if (trl__unit_set_has(&g->questions->sets, node->set, unit_at(g, context, node->position)))
-            g->order[yes++] = context;
-        else
-            w->room[--no] = context;
+    while (yes < no) {
+        int32_t context = g->order[yes];
+        if (trl__unit_set_has(&g->questions->sets, node->set, unit_at(g, context, node->position))) {
+            yes++;
+        } else {
+            g->order[yes] = g->order[--no];
+            g->order[no] = context;
+        }
     }
-    for (size_t i = yes; i < node->end; i++)
-        g->order[i] = w->room[node->end - 1 - (i - yes)];
     return yes;
 }
 
@@ -228,7 +227,7 @@ static int look_at_children(void *user, size_t index, int worker, trl_error *err
     trl__growth *g = w->growth;
     const trl__growth_node *node = &g->node[w->batch[index]];
     trl__growth_node *yes = &g->node[node->yes], *no = &g->node[node->no];
-    size_t middle = part(w, node);
+    size_t middle = part(g, node);
     (void)err;
     *yes = (trl__growth_node){.first = node->first, .end = middle, .depth = node->depth + 1};
     *no = (trl__growth_node){.first = middle, .end = node->end, .depth = node->depth + 1};
@@ -284,16 +283,14 @@ static int grow(grower *w, trl_error *err)
 int trl__tree_grow(trl__growth *growth, trl_error *err)
 {
     grower w = {.growth = growth, .workers = growth->options->pool ? trl_pool_threads(growth->options->pool) : 1};
-    w.room = trl__alloc(growth->stats->keys.count, sizeof *w.room);
     w.desks = trl__alloc_zero((size_t)w.workers, sizeof *w.desks);
-    int ready = w.room && w.desks;
+    int ready = w.desks != NULL;
     for (int i = 0; ready && i < w.workers; i++)
         ready = set_up_desk(&w.desks[i], growth->questions->sets.units, growth->stats->dim) == 0;
     int code = ready ? grow(&w, err) : trl__fail_memory(err);
     for (int i = 0; w.desks && i < w.workers; i++)
         free_desk(&w.desks[i]);
     trl__free(w.desks);
-    trl__free(w.room);
     trl__free(w.heap);
     return code;
 }
