@@ -20,7 +20,7 @@
 
 #define TRL__NOTHING (-1)      /* the unit before the first and behind the last of an utterance */
 #define TRL__WIDEST_CONTEXT 15 /* units of a window */
-#define TRL__DEEPEST_TREE 4096 /* questions on the way to a leaf */
+#define TRL__DEEPEST_TREE 1000 /* questions on the way to a leaf */
 #define TRL__LEAF (-1)
 
 /* Sets of units, a row of bits each: bit u for unit u, bit `units` for TRL__NOTHING. Initialise with {.units = n}. */
@@ -82,5 +82,9 @@ void trl__tree_destroy(trl__tree *tree); /* with all its arrays */
  * A name that another set has gets a number behind it. */
 int trl__unit_sets_add(trl__unit_sets *sets, const char *name, const uint64_t *bits);
 void trl__unit_sets_free(trl__unit_sets *sets);
+
+/* What a set is called where nobody gave it a name: its units, "M N NG", with "(nothing)" for TRL__NOTHING. With word
+ * positions, the four places of a phone are called like the phone. NULL: out of memory; freed by trl__free. */
+char *trl__unit_set_name(const trl__strings *units, int word_positions, const uint64_t *bits);
 
 #endif
