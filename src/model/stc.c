@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK 64    /* frames: with 780 products each they take 400 KB, and are read while they are in the cache */
+#define BLOCK 64    /* rows: with 780 products each they take 400 KB, and are read while they are in the cache */
 #define TINY 1e-10  /* what the other values leave unexplained of one, in parts of its variance: nothing */
 #define ENOUGH 1e-9 /* gain of a round, after which there is no other */
 
@@ -33,7 +33,7 @@ static size_t packed_size(size_t dim)
 int trl__stc_stats_create(int32_t dim, trl__stc_stats **out, trl_error *err)
 {
     *out = NULL;
-    size_t d = (size_t)dim, packed = packed_size(d), block = BLOCK * (trl__product_padded(packed) + d);
+    size_t d = (size_t)dim, packed = packed_size(d), block = BLOCK * (trl__product_padded(packed) + d) + d;
     trl__stc_stats *stats = trl__alloc_zero(1, sizeof *stats);
     if (!stats)
         return trl__fail_memory(err);
@@ -65,12 +65,13 @@ void trl__stc_stats_zero(trl__stc_stats *stats)
     memset(stats->g, 0, (size_t)stats->dim * packed_size((size_t)stats->dim) * sizeof *stats->g);
 }
 
-static void add_block(trl__stc_stats *stats, const double *products, const double *weights, size_t frames)
+/* Rows of the block: weights 1 / v, and the sum of the triangles of (o - m)(o - m)' of frames that share them. */
+static void add_block(trl__stc_stats *stats, const double *products, const double *weights, size_t rows)
 {
     size_t dim = (size_t)stats->dim, packed = packed_size(dim);
     trl__product_add(&(trl__product){.rows = dim,
                                      .cols = packed,
-                                     .terms = frames,
+                                     .terms = rows,
                                      .a = weights,
                                      .a_step = dim,
                                      .a_row = 1,
@@ -78,20 +79,22 @@ static void add_block(trl__stc_stats *stats, const double *products, const doubl
                                      .b_step = trl__product_padded(packed),
                                      .c = stats->g,
                                      .c_row = packed});
-    stats->frames += (double)frames;
 }
 
-/* The triangle of (o - m)(o - m)'. `row`: place for o - m; afterwards it has the weights 1 / v. */
-static void place_frame(const float *frame, const float *mean, const float *variance, size_t dim, double *row,
-                        double *products)
+static void begin_row(const float *variance, size_t dim, double *weights, double *products)
 {
     for (size_t k = 0; k < dim; k++)
-        row[k] = (double)frame[k] - (double)mean[k];
+        weights[k] = 1 / (double)variance[k];
+    memset(products, 0, packed_size(dim) * sizeof *products);
+}
+
+static void add_to_row(const float *frame, const float *mean, size_t dim, double *difference, double *products)
+{
+    for (size_t k = 0; k < dim; k++)
+        difference[k] = (double)frame[k] - (double)mean[k];
     for (size_t i = 0; i < dim; i++)
         for (size_t j = i; j < dim; j++)
-            *products++ = row[i] * row[j];
-    for (size_t k = 0; k < dim; k++)
-        row[k] = 1 / (double)variance[k];
+            *products++ += difference[i] * difference[j];
 }
 
 static int check_frames(const trl__stc_stats *stats, const trl_model *model, const trl_matrix *frames,
@@ -114,20 +117,26 @@ int trl__stc_stats_add(trl__stc_stats *stats, const trl_model *model, const trl_
     int code = check_frames(stats, model, frames, gaussian_of, err);
     if (code < 0)
         return code;
-    size_t dim = (size_t)stats->dim, stride = trl__product_padded(packed_size(dim)), filled = 0;
-    double *products = stats->block, *weights = stats->block + BLOCK * stride;
+    size_t dim = (size_t)stats->dim, stride = trl__product_padded(packed_size(dim)), rows = 0;
+    double *products = stats->block, *weights = products + BLOCK * stride, *difference = weights + BLOCK * dim;
+    int32_t last = -1;
     for (size_t t = 0; t < frames->rows; t++) {
         if (gaussian_of[t] < 0)
             continue;
         size_t first = (size_t)gaussian_of[t] * dim;
-        place_frame(trl_matrix_row(frames, t), model->mean + first, model->variance + first, dim,
-                    weights + filled * dim, products + filled * stride);
-        if (++filled == BLOCK) {
-            add_block(stats, products, weights, filled);
-            filled = 0;
+        if (gaussian_of[t] != last && rows == BLOCK) {
+            add_block(stats, products, weights, rows);
+            rows = 0;
         }
+        if (gaussian_of[t] != last) { /* a Gaussian's frames in a row cost as much as one */
+            begin_row(model->variance + first, dim, weights + rows * dim, products + rows * stride);
+            rows++;
+        }
+        add_to_row(trl_matrix_row(frames, t), model->mean + first, dim, difference, products + (rows - 1) * stride);
+        last = gaussian_of[t];
+        stats->frames++;
     }
-    add_block(stats, products, weights, filled);
+    add_block(stats, products, weights, rows);
     return 0;
 }
 
