@@ -442,6 +442,8 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_int_equal(trl_fst_shortestpath(fst, &(trl_shortestpath_options){.paths = -1}, &best, &err), TRL_EINVAL);
     assert_int_equal(trl_fst_add_arc(fst, 0, (trl_arc){1, 1, {-1, 0}, 0}, NULL), 0);
     assert_int_equal(trl_fst_shortestpath(fst, NULL, &best, &err), TRL_ELIMIT);
+    assert_int_equal(trl_fst_shortestpath(fst, &(trl_shortestpath_options){.queue = TRL_QUEUE_TOP}, &best, &err),
+                     TRL_EINVAL);
     trl_fst_destroy(fst);
     assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
     assert_int_equal(trl_fst_shortestpath(fst, NULL, &best, &err), 0);

@@ -272,29 +272,24 @@ static int write_paths(search *s, const trl_shortestpath_options *o, trl_fst *ou
     distance limit = cost_limit(o, s->far[s->fst->start]);
     if (add_node(s, -1, 0) < 0 || propose(s, 0, 0) < 0)
         return trl__fail_memory(err);
-    for (int32_t found = 0; found < o->paths && s->queue.count > 0; found++) {
+    int code = 0, full = 0;
+    for (int32_t found = 0; code == 0 && !full && found < o->paths && s->queue.count > 0; found++) {
         candidate c = candidates_take(&s->queue);
         if (nearer(limit, c.cost))
             break;
         int32_t end = follow(s, c);
         if (end < 0 || gather_path(s, end) < 0)
             return trl__fail_memory(err);
-        if (!path_fits(&s->path, o, out))
-            break;
-        int code = path_write(&s->path, final_of(s->fst, s->nodes[end].state), out, err);
-        if (code < 0)
-            return code;
+        code = path_write_if_fits(&s->path, final_of(s->fst, s->nodes[end].state), o, out, &full, err);
     }
-    return 0;
+    return code;
 }
 
 static int several_paths(const trl_fst *fst, const trl_shortestpath_options *o, const distance *far,
                          const int32_t *rank, trl_fst *out, trl_error *err)
 {
     search s = {.fst = fst, .far = far, .rank = rank};
-    s.visited = trl__alloc((size_t)fst->states, sizeof *s.visited);
-    if (s.visited)
-        memset(s.visited, 0xff, (size_t)fst->states * sizeof *s.visited);
+    s.visited = no_entries(fst->states, sizeof *s.visited);
     int code = s.visited ? write_paths(&s, o, out, err) : trl__fail_memory(err);
     trl__free(s.visited);
     trl__free(s.options);
@@ -309,12 +304,15 @@ static int several_paths(const trl_fst *fst, const trl_shortestpath_options *o, 
 
 static int find_paths(const trl_fst *fst, const trl_shortestpath_options *o, trl_fst *out, trl_error *err)
 {
+    int code = FN(check_queue)(fst, o->queue, err);
+    if (code < 0)
+        return code;
     int found = o->paths == 1 && !o->most_states ? one_path(fst, out, err) : 1;
     if (found <= 0)
         return found;
     int32_t *rank = trl__alloc((size_t)fst->states, sizeof *rank);
     distance *far = NULL;
-    int code = rank ? FN(distances)(fst, 1, o->delta, &far, rank, err) : trl__fail_memory(err);
+    code = rank ? FN(distances)(fst, 1, o->delta, &far, rank, err) : trl__fail_memory(err);
     if (code == 0 && !is_far(far[fst->start]))
         code = (o->unique ? FN(unique_paths) : several_paths)(fst, o, far, rank, out, err);
     trl__free(rank);
