@@ -67,3 +67,20 @@ void trl__affine_rows(const trl__affine *affine, const double *rows, size_t coun
                         rows + t * stride, count - t < BLOCK_ROWS ? count - t : BLOCK_ROWS, stride,
                         out + t * out_stride, out_stride);
 }
+
+int trl__affine_compose(const trl_matrix *after, const trl_matrix *before, size_t before_in, trl_matrix *out,
+                        trl_error *err)
+{
+    size_t middle = before->rows;
+    int offset = before->cols > before_in || after->cols > middle;
+    int code = trl_matrix_resize(out, after->rows, before_in + (size_t)offset, err);
+    for (size_t r = 0; code == 0 && r < out->rows; r++)
+        for (size_t c = 0; c < out->cols; c++) {
+            const float *row = trl_matrix_row(after, r);
+            double sum = c == before_in && after->cols > middle ? (double)row[middle] : 0;
+            for (size_t i = 0; i < middle && c < before->cols; i++)
+                sum += (double)row[i] * (double)trl_matrix_row(before, i)[c];
+            trl_matrix_row(out, r)[c] = (float)sum;
+        }
+    return code;
+}

@@ -22,4 +22,8 @@ void trl__affine_free(trl__affine *affine);
 void trl__affine_rows(const trl__affine *affine, const double *rows, size_t count, size_t stride, float *out,
                       size_t out_stride);
 
+/* out = after (before x): matrices with as many columns as values come in, or one more for the offset. out may be neither of them. */
+int trl__affine_compose(const trl_matrix *after, const trl_matrix *before, size_t before_in, trl_matrix *out,
+                        trl_error *err);
+
 #endif

@@ -11,7 +11,7 @@ void trl__view_free(trl__feature_view *view)
 {
     trl_matrix_free(&view->transform);
     for (size_t s = 0; s < view->speaker_count; s++)
-        trl_matrix_free(&view->speakers[s]);
+        trl_matrix_free(&view->speakers[s].transform);
     trl__free(view->speakers);
     *view = (trl__feature_view){0};
 }
@@ -41,9 +41,9 @@ int trl__view_apply(const trl__feature_view *v, const trl_matrix *frames, int32_
         *out = room->spliced;
         out->capacity = 0;
     }
-    if (code < 0 || !adapted || !v->speakers || v->speakers[speaker].rows == 0)
+    if (code < 0 || !adapted || !v->speakers || v->speakers[speaker].transform.rows == 0)
         return code;
-    code = trl__fmllr_apply(&v->speakers[speaker], out, &room->adapted, err);
+    code = trl__fmllr_apply(&v->speakers[speaker].transform, out, &room->adapted, err);
     *out = room->adapted;
     out->capacity = 0;
     return code;
@@ -134,23 +134,4 @@ int trl__view_base(const char *description, char **base, trl_error *err)
     trl_matrix_free(&o.transform);
     o.splice_left = o.splice_right = 0;
     return code < 0 ? code : print(&o, base, err);
-}
-
-/* ---- Matrices ---- */
-
-int trl__affine_compose(const trl_matrix *after, const trl_matrix *before, size_t before_in, trl_matrix *out,
-                        trl_error *err)
-{
-    size_t middle = before->rows;
-    int offset = before->cols > before_in || after->cols > middle;
-    int code = trl_matrix_resize(out, after->rows, before_in + (size_t)offset, err);
-    for (size_t r = 0; code == 0 && r < out->rows; r++)
-        for (size_t c = 0; c < out->cols; c++) {
-            const float *row = trl_matrix_row(after, r);
-            double sum = c == before_in && after->cols > middle ? (double)row[middle] : 0;
-            for (size_t i = 0; i < middle && c < before->cols; i++)
-                sum += (double)row[i] * (double)trl_matrix_row(before, i)[c];
-            trl_matrix_row(out, r)[c] = (float)sum;
-        }
-    return code;
 }

@@ -12,11 +12,16 @@
 #include <trellis/error.h>
 #include <trellis/matrix.h>
 
+typedef struct trl__view_speaker {
+    trl_matrix transform; /* affine; rows 0: none */
+    double log_det;       /* what the log-likelihood of a frame as it came has on top of the adapted one's */
+} trl__view_speaker;
+
 typedef struct trl__feature_view {
     size_t columns;       /* the first of each frame; 0: all, and nothing is spliced or transformed */
     int left, right;      /* splicing: frames */
     trl_matrix transform; /* of spliced frames; rows 0: none */
-    trl_matrix *speakers; /* by the corpus's speaker, affine, after all that; rows 0: none for this one; NULL: none at all */
+    trl__view_speaker *speakers; /* by the corpus's speaker: what comes after all that; NULL: nothing */
     size_t speaker_count;
 } trl__feature_view;
 
@@ -46,9 +51,5 @@ int trl__view_statics(const char *base, size_t *statics, trl_error *err);
 
 /* The front end without splicing and transform: what makes a file whose view can be `description`. Freed by trl__free. */
 int trl__view_base(const char *description, char **base, trl_error *err);
-
-/* out = after (before x): matrices with as many columns as values come in, or one more for the offset. out may be neither of them. */
-int trl__affine_compose(const trl_matrix *after, const trl_matrix *before, size_t before_in, trl_matrix *out,
-                        trl_error *err);
 
 #endif

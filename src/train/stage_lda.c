@@ -2,6 +2,7 @@
  * that diagonal covariances fit (semi-tied covariances), transform and model by turns. */
 #include "base/fail.h"
 #include "base/memory.h"
+#include "feat/affine.h"
 #include "model/assign.h"
 #include "model/lda.h"
 #include "model/stc.h"

@@ -46,20 +46,19 @@ static int visit_fmllr(void *user, void *sum, const trl__visit *v, trl_error *er
 }
 
 /* On top of the transform that the speaker has. */
-static int add_transform(trl_matrix *present, trl_matrix *more, trl_error *err)
+static int add_transform(trl__view_speaker *speaker, trl_matrix *more, trl_error *err)
 {
-    if (present->rows == 0) {
-        *present = *more;
-        *more = (trl_matrix){0};
-        return 0;
-    }
     trl_matrix both = {0};
-    int code = trl__affine_compose(more, present, present->rows, &both, err);
-    if (code < 0)
-        return code;
-    trl_matrix_free(present);
-    *present = both;
-    return 0;
+    int code = 0;
+    if (speaker->transform.rows > 0) {
+        code = trl__fmllr_compose(more, &speaker->transform, &both, err);
+        trl_matrix_free(&speaker->transform);
+    } else {
+        both = *more;
+        *more = (trl_matrix){0};
+    }
+    speaker->transform = both;
+    return code < 0 ? code : trl__fmllr_log_det(&speaker->transform, &speaker->log_det, err);
 }
 
 static int merge_fmllr(void *user, size_t speaker, void *sum, trl_error *err)
@@ -137,7 +136,7 @@ int trl__save_speakers(const trl__training *t, int number, trl_error *err)
     char *path = trl__checkpoint_speakers(t->checkpoint, number);
     int code = path ? trl__transforms_create(t->model->dim, &table, err) : trl__fail_memory(err);
     for (size_t u = 0; code == 0 && u < d->count; u++) {
-        const trl_matrix *transform = &d->view.speakers[d->utterance[u]->speaker_index];
+        const trl_matrix *transform = &d->view.speakers[d->utterance[u]->speaker_index].transform;
         const char *name = d->utterance[u]->speaker;
         if (transform->rows > 0 && !trl__transforms_get(table, name))
             code = trl__transforms_set(table, name, transform, err);
@@ -161,10 +160,13 @@ static int take_transforms(trl__training_data *d, const trl__transforms *table, 
 {
     int code = make_room(&d->view, d->speakers, err);
     for (size_t u = 0; code == 0 && u < d->count; u++) {
-        trl_matrix *place = &d->view.speakers[d->utterance[u]->speaker_index];
+        trl__view_speaker *place = &d->view.speakers[d->utterance[u]->speaker_index];
         const trl_matrix *transform = trl__transforms_get(table, d->utterance[u]->speaker);
-        if (transform && place->rows == 0)
-            code = copy_matrix(transform, place, err);
+        if (!transform || place->transform.rows > 0)
+            continue;
+        code = copy_matrix(transform, &place->transform, err);
+        if (code == 0)
+            code = trl__fmllr_log_det(&place->transform, &place->log_det, err);
     }
     return code;
 }

@@ -51,6 +51,7 @@ typedef struct pass_work {
     trl__alignment_writer *alignments;
     trl_findings *skipped;
     trl__pass_result *result;
+    double log_det; /* summed over frames that were aligned */
 } pass_work;
 
 double trl__wall_seconds(void)
@@ -212,6 +213,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     }
     o->status = found.status;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
+    o->log_likelihood += trl__training_log_det(d, utterance);
     o->seconds = trl__wall_seconds() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
 }
@@ -290,6 +292,7 @@ static int add_outcome(pass_work *w, size_t utterance, const outcome *o, const b
     if (code < 0 || o->status != TRL__ALIGNED)
         return code < 0 ? code : add_failure(w, utterance, o, err);
     n->utterances++;
+    w->log_det += (double)o->frames * trl__training_log_det(w->pass->data, utterance);
     note(w->result->worst, &w->result->worst_count, utterance, o->log_likelihood, -1);
     return 0;
 }
@@ -379,8 +382,8 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->number = pass->iteration;
     n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
-    n->log_likelihood = n->frames > 0 ? stats->totals.log_likelihood / n->frames : 0;
-    n->joint = n->frames > 0 ? stats->totals.joint / n->frames : 0;
+    n->log_likelihood = n->frames > 0 ? (stats->totals.log_likelihood + w.log_det) / n->frames : 0;
+    n->joint = n->frames > 0 ? (stats->totals.joint + w.log_det) / n->frames : 0;
     n->seconds = trl__wall_seconds() - start;
     tear_down(&w);
     if (code == 0 && n->utterances == 0)

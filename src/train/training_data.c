@@ -225,6 +225,11 @@ int trl__training_frames(const trl__training_data *d, size_t utterance, int adap
     return trl__view_apply(&d->view, &stored, d->utterance[utterance]->speaker_index, adapted, room, frames, err);
 }
 
+double trl__training_log_det(const trl__training_data *d, size_t utterance)
+{
+    return d->view.speakers ? d->view.speakers[d->utterance[utterance]->speaker_index].log_det : 0;
+}
+
 void trl__training_data_destroy(trl__training_data *d)
 {
     if (!d)

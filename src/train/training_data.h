@@ -36,6 +36,9 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
  * its next use. Many threads may read at once, each with its room. */
 int trl__training_frames(const trl__training_data *data, size_t utterance, int adapted, trl__view_room *room,
                          trl_matrix *frames, trl_error *err);
+
+/* What the log-likelihood per frame of an utterance has on top because its frames were adapted. */
+double trl__training_log_det(const trl__training_data *data, size_t utterance);
 void trl__training_data_destroy(trl__training_data *data);
 
 #endif
