@@ -120,14 +120,14 @@ expect 0 "$TRELLIS" model convert tri -o tri.trm
 expect 0 "$TRELLIS" model show tri.trm
 contains "$out" "tree: looks at 1 to the left and 1 to the right, 4 roots, 1 questions about 1 sets of units, depth up to 1" "tree"
 grep -qE '^b"b +phone +2 +6 +2 4 3$' <<<"$out" || wrong "the tied states of b\"b: $out"
-expect 0 "$TRELLIS" model show tri.trm --context '- b"b sil' --context '  b"b b"b  -' --context 'sil b"b b"b' --context 'sil sil sil'
-equal "$out" '- b"b sil: 4 3
-  b"b b"b  -: 4 3
+expect 0 "$TRELLIS" model show tri.trm --context '# b"b sil' --context '  b"b b"b  #' --context 'sil b"b b"b' --context 'sil sil sil'
+equal "$out" '# b"b sil: 4 3
+  b"b b"b  #: 4 3
 sil b"b b"b: 2 3
 sil sil sil: 0 1' "contexts"
-equal "$(printf 'sil b"b -\n- sil -\n' | "$TRELLIS" model show tri.trm --context -)" 'sil b"b -: 2 3
-- sil -: 0 1' "contexts from standard input"
-equal "$("$TRELLIS" model show tri.trm --json --context 'sil b"b -' | value '[0]["tied_states"]')" "[2, 3]" "contexts as JSON"
+equal "$(printf 'sil b"b #\n# sil #\n' | "$TRELLIS" model show tri.trm --context -)" 'sil b"b #: 2 3
+# sil #: 0 1' "contexts from standard input"
+equal "$("$TRELLIS" model show tri.trm --json --context 'sil b"b #' | value '[0]["tied_states"]')" "[2, 3]" "contexts as JSON"
 equal "$("$TRELLIS" model show m.trm --context sil)" "sil: 0 1" "no context"
 expect 3 "$TRELLIS" model show tri.trm --context 'sil b"b'
 contains "$err" "looks at 3 units" "short context"
