@@ -31,11 +31,11 @@ typedef struct trl__contexts {
     size_t history_capacity, promise_capacity;
 
     /* Of the phone in hand. */
-    int32_t *left;  /* by source: the number of its history; -1: it promised something else */
-    uint8_t *keeps; /* source * rights + right: its promise is kept when this follows the phone */
-    int32_t *tied;  /* (left * rights + right) * states + state */
-    int32_t *group; /* by left: the first of those it shares copies with */
-    int32_t *copy;  /* by right: the first of its copy; -1: none so far */
+    int32_t *left;        /* by source: the number of its history; -1: it promised something else */
+    uint8_t *keeps;       /* source * rights + right: its promise is kept when this follows the phone */
+    int32_t *tied;        /* (left * rights + right) * states + state */
+    int32_t *group;       /* by left: the first of those it shares copies with */
+    int32_t *copy;        /* by right: the first of its copy; -1: none so far */
     trl__triple *triples; /* by state, of a copy */
     int32_t *lefts;       /* histories, `before` units each */
     size_t left_capacity, keeps_capacity, tied_capacity, group_capacity, copy_capacity, triple_capacity, lefts_capacity;

@@ -7,15 +7,14 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-#define MOST_SEQUENCES ((size_t)1 << 22)
+#define MOST_UNITS ((size_t)1 << 24) /* of all sequences: 64 MiB */
 
 int trl__contexts_reserve(trl__contexts *c, size_t more)
 {
-    size_t needed = c->sequence_count + more;
-    if (needed > MOST_SEQUENCES)
+    size_t needed = (c->sequence_count + more) * (size_t)c->behind + 1; /* none of no units is without address */
+    if (needed > MOST_UNITS)
         return TRL_ELIMIT;
-    /* one more, so that sequences of no units have an address too */
-    return TRL_GROW(c->sequences, c->sequence_capacity, needed * (size_t)c->behind + 1) < 0 ? TRL_ENOMEM : 0;
+    return TRL_GROW(c->sequences, c->sequence_capacity, needed) < 0 ? TRL_ENOMEM : 0;
 }
 
 /* The unit, and behind it each sequence of the set without its last unit. */

@@ -63,8 +63,7 @@ static size_t number_left(expansion *e, size_t copy)
 {
     trl__contexts *c = e->c;
     size_t units = (size_t)c->before, left = 0;
-    while (left < e->lefts &&
-           trl__sequence_compare(c->lefts + left * units, c->history + copy * units, c->before) != 0)
+    while (left < e->lefts && trl__sequence_compare(c->lefts + left * units, c->history + copy * units, c->before) != 0)
         left++;
     if (left == e->lefts)
         for (size_t k = 0; k < units; k++)
@@ -185,8 +184,7 @@ static int choose_triples(const expansion *e, size_t group, size_t right)
     if (TRL_GROW(c->triples, c->triple_capacity, e->states) < 0)
         return TRL_ENOMEM;
     for (size_t s = 0; s < e->states; s++) {
-        int32_t triple =
-            trl__model_find_triple(e->map->model, e->phone->unit, (int32_t)s, tied_of(e, group, right)[s]);
+        int32_t triple = trl__model_find_triple(e->map->model, e->phone->unit, (int32_t)s, tied_of(e, group, right)[s]);
         if (triple < 0)
             return TRL_ECORRUPT;
         c->triples[s] = e->map->model->triple[triple];
