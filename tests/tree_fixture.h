@@ -85,8 +85,8 @@ static inline void set_tree(trl_model *m, trl__tree *tree)
     must(trl__model_finish(m, "a tree", &err));
 }
 
-/* Takes a window of `width` units, the unit itself at `centre`. Silence has no context of its own, or like the phones. Some units
- * share their roots. Mixtures are random. */
+/* Takes a window of `width` units, the unit itself at `centre`. Silence has no context of its own, or like the
+ * phones. Some units share their roots. Mixtures are random. */
 static inline void give_tree(trl_model *m, dice *d, int32_t width, int32_t centre, int depth)
 {
     trl__tree *tree = empty_tree(m, width, centre);

@@ -1,6 +1,7 @@
-/* Which copies a path goes through depends on its neighbours on both sides. So all copies that what came before can lead to
- * are kept, run by run, each with the one before it, and the choice is made from the end backwards. Slots, variants, places and states
- * being given, exactly one path through the new graph has them. Cost: O(runs x copies of a phone), which are few. */
+/* Which copies a path goes through depends on its neighbours on both sides. So all copies that what came before can
+ * lead to are kept, run by run, each with the one before it, and the choice is made from the end backwards. Slots,
+ * variants, places and states being given, exactly one path through the new graph has them. Cost: O(runs x copies of
+ * a phone), which are few. */
 #include "align/carry_path.h"
 #include "base/fail.h"
 #include "base/memory.h"

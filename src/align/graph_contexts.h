@@ -3,8 +3,8 @@
  *     trl__contexts_begin(graph, map, lexicon, words, count, silence);   // looks ahead, from the end to the start
  *     trl__graph_add_copies(graph, map, &phone);                         // phone by phone, from the start to the end
  *
- * A copy knows what has been and what will be: its history, the last units up to its own, and its promise, the sequences of units of
- * which one will follow. The path decides which; whoever goes on from the copy must keep to it.
+ * A copy knows what has been and what will be: its history, the last units up to its own, and its promise, the
+ * sequences of units of which one will follow. The path decides which; whoever goes on from the copy must keep to it.
  */
 #ifndef TRL_ALIGN_GRAPH_CONTEXTS_H
 #define TRL_ALIGN_GRAPH_CONTEXTS_H
@@ -47,8 +47,8 @@ int trl__contexts_begin(trl__graph *graph, const trl__unit_map *map, const trl_l
                         size_t count, float silence);
 void trl__contexts_free(trl__contexts *contexts);
 
-/* The copies of a phone, entered from graph->chain; their exits are added to graph->longer. phone: all but its nodes. TRL_ECORRUPT: the
- * tree chooses what is not among the unit's tied states. */
+/* The copies of a phone, entered from graph->chain; their exits are added to graph->longer. phone: all but its nodes.
+ * TRL_ECORRUPT: the tree chooses what is not among the unit's tied states. */
 int trl__graph_add_copies(trl__graph *graph, const trl__unit_map *map, const trl__graph_phone *phone);
 
 /* May the utterance end behind this node? */

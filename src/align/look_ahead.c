@@ -1,8 +1,10 @@
-/* What may follow each phone of an utterance: sets of sequences of units, as many as the tree looks ahead. They are found from
- * the end to the start: what may follow a phone is what may begin behind it, and what may begin with it is its unit and then one of those, cut to
- * length. Sets are sorted, so putting a unit in front and joining two sets take linear time.
+/* What may follow each phone of an utterance: sets of sequences of units, as many as the tree looks ahead. They are
+ * found from the end to the start: what may follow a phone is what may begin behind it, and what may begin with it is
+ * its unit and then one of those, cut to length. Sets are sorted, so putting a unit in front and joining two sets
+ * take linear time.
  *
- * Cost: O(phones x sequences in a set): one inside words, about one per pronunciation of the next word and silence at their ends. */
+ * Cost: O(phones x sequences in a set): one inside words, about one per pronunciation of the next word and silence at
+ * their ends. */
 #include "align/graph_contexts.h"
 #include "base/fail.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
-/* Random paths through the graph of one model, carried to that of another with another tree or none: the same phones and states
- * at the same frames, with the tied states that the tree gives for the path's own units. That there is one such path only is
- * test_align_brute_force's law. */
+/* Random paths through the graph of one model, carried to that of another with another tree or none: the same phones
+ * and states at the same frames, with the tied states that the tree gives for the path's own units. That there is one
+ * such path only is test_align_brute_force's law. */
 #include "align_case.h"
 #include "align/carry_path.h"
 #include "tree_fixture.h"

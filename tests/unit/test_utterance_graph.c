@@ -228,7 +228,8 @@ static void set_leaf(trl__tree *t, int32_t node)
     t->node[node] = (trl__tree_node){TRL__LEAF, t->leaves++, -1, -1};
 }
 
-/* One state per unit; each is a leaf, but A asks whether this neighbour is on its left, and then whether it is on its right. */
+/* One state per unit; each is a leaf, but A asks whether this neighbour is on its left, and then whether it is on its
+ * right. */
 static void make_triphones(const char *words, const char *neighbour)
 {
     trl_model_options o = trl_model_defaults();
