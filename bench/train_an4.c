@@ -197,7 +197,7 @@ static void measure_pass(an4 *a, trl_model *model, const char *size, double kald
     bench_report(a->b->result, key, first.cpu, "s", "the same without alignments to start from: a beam");
     snprintf(key, sizeof key, "an4_vs_kaldi_%s", size);
     bench_report(a->b->result, key, kaldi / best, "x",
-                 "Kaldi's CPU time (another run, same kind of machine) over ours");
+                 "Kaldi's CPU time (another run, another machine) over ours");
     if (compare)
         report_agreement(a, model, previous);
     trl__alignment_store_close(previous);

@@ -126,28 +126,26 @@ trl_progress *cli_progress(const cli_common *common, const char *label, const ch
     return trl_progress_create(&o, &progress, NULL) == 0 ? progress : NULL;
 }
 
-/* Letters by which two names differ: deletions, insertions, replacements. */
+/* Letters by which two names differ: deletions, insertions, replacements, and neighbours that changed places. */
+#define NAME_SIZE 64
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t n = strlen(b), row[64];
-    if (n >= 63 || strlen(a) >= 63)
-        return 64;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
+    size_t m = strlen(a), n = strlen(b);
+    uint8_t d[NAME_SIZE][NAME_SIZE];
+    if (m >= NAME_SIZE || n >= NAME_SIZE)
+        return NAME_SIZE;
+    for (size_t i = 0; i <= m; i++)
+        for (size_t j = 0; j <= n; j++) {
+            size_t best = i == 0 || j == 0 ? i + j : d[i - 1][j - 1] + (size_t)(a[i - 1] != b[j - 1]);
+            if (i > 0 && d[i - 1][j] + 1u < best)
+                best = d[i - 1][j] + 1u;
+            if (j > 0 && d[i][j - 1] + 1u < best)
+                best = d[i][j - 1] + 1u;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1u < best)
+                best = d[i - 2][j - 2] + 1u;
+            d[i][j] = (uint8_t)best;
         }
-    }
-    return row[n];
+    return d[m][n];
 }
 
 static const cli_option *next_option(const cli_command *command, const cli_option *option)
@@ -322,36 +320,57 @@ const cli_command *cli_find(int count, char **words, int *used)
     return found;
 }
 
-/* How far what was typed is from a command's name. A name of two words whose first is right is near in any case. */
-#define LAST_RESORT 3
+/* How far what was typed is from a command's name: letters that differ, unless it is the beginning (1) or a part (2) of the name; of
+ * two words, this is asked of the second. Names whose first word is right are near in any case. */
+enum { BEGINS = 1, PART = 2, LAST_RESORT = 3, MOST_SUGGESTED = 4 };
 static size_t command_distance(const char *name, int count, char **words)
 {
-    const char *blank = strchr(name, ' ');
-    char typed[64];
-    snprintf(typed, sizeof typed, "%s%s%s", words[0], blank ? " " : "", blank && count > 1 ? words[1] : "");
+    const char *blank = strchr(name, ' '), *second = blank && count > 1 ? words[1] : "";
+    char typed[NAME_SIZE];
+    snprintf(typed, sizeof typed, "%s%s%s", words[0], blank ? " " : "", second);
     size_t distance = edit_distance(typed, name), first = blank ? (size_t)(blank - name) : 0;
-    if (distance < LAST_RESORT)
-        return distance;
-    return first && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 ? LAST_RESORT : LAST_RESORT + 1;
+    int family = first && strlen(words[0]) == first && strncmp(words[0], name, first) == 0;
+    const char *wanted = blank ? second : words[0], *own = blank ? blank + 1 : name;
+    if ((!blank || family) && strlen(wanted) > 1 && strncmp(own, wanted, strlen(wanted)) == 0 && distance > BEGINS)
+        return BEGINS;
+    if ((!blank || family) && strlen(wanted) > 2 && strstr(own, wanted) && distance > PART)
+        return PART;
+    return distance < LAST_RESORT ? distance : family ? LAST_RESORT : LAST_RESORT + 1;
+}
+
+/* The nearest names. Returns 0 where there are none, or too many to be of use. */
+static int suggest(size_t distance, int count, char **words)
+{
+    const char *names[MOST_SUGGESTED];
+    int found = 0;
+    for (const cli_command *const *c = cli_commands; *c; c++)
+        if (!(*c)->hidden && command_distance((*c)->name, count, words) == distance && found++ < MOST_SUGGESTED)
+            names[found - 1] = (*c)->name;
+    if (distance >= LAST_RESORT || found > MOST_SUGGESTED)
+        return 0;
+    for (int i = 0; i < found; i++)
+        fprintf(stderr, "%s'%s'", i == 0 ? "; did you mean " : i == found - 1 ? " or " : ", ", names[i]);
+    fputc('?', stderr);
+    return 1;
 }
 
 int cli_unknown_command(int count, char **words)
 {
-    const char *best = NULL;
-    size_t best_distance = LAST_RESORT + 1;
+    size_t nearest = LAST_RESORT + 1;
+    int two = 0; /* are two words meant? */
     for (const cli_command *const *c = cli_commands; *c; c++) {
         size_t distance = command_distance((*c)->name, count, words);
-        if (!(*c)->hidden && distance < best_distance) {
-            best = (*c)->name;
-            best_distance = distance;
+        if (!(*c)->hidden && distance < nearest) {
+            nearest = distance;
+            two = strchr((*c)->name, ' ') && count > 1;
         }
     }
-    if ((count == 1 || best_distance == LAST_RESORT) && help_family(stderr, words[0]))
+    if (count == 1 && help_family(stderr, words[0]))
         return EXIT_USAGE;
-    const char *second = best && strchr(best, ' ') && count > 1 ? words[1] : "";
-    fprintf(stderr, "trellis: there is no command '%s%s%s'", words[0], *second ? " " : "", second);
-    if (best)
-        fprintf(stderr, "; did you mean '%s'?", best);
-    fputs("\ntry: trellis help\n", stderr);
+    fprintf(stderr, "trellis: there is no command '%s%s%s'", words[0], two ? " " : "", two ? words[1] : "");
+    int suggested = suggest(nearest, count, words);
+    fputc('\n', stderr);
+    if (suggested || !help_family(stderr, words[0]))
+        fputs("try: trellis help\n", stderr);
     return EXIT_USAGE;
 }

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "corpus_input.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <trellis/alignment_file.h>
@@ -14,7 +15,7 @@ extern const cli_command cmd_align;
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device, *pronunciations;
     int no_confidence, no_adapt, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
@@ -35,6 +36,7 @@ typedef struct job {
     trl_corpus *corpus;
     trl_pool *pool;
     trl_alignment_writer *writer;
+    double *uses;          /* by pronunciation of the lexicon; NULL: not wanted */
     doubtful worst[WORST]; /* the worst first */
     size_t worst_count;
 } job;
@@ -89,6 +91,14 @@ static int open_writer(job *j)
     return code == TRL_EINVAL ? cli_usage_error(&cmd_align, "%s", err.text) : code < 0 ? cli_failure(&err) : 0;
 }
 
+static int make_counters(job *j)
+{
+    size_t count = trl_lexicon_first(j->lexicon, trl_lexicon_words(j->lexicon));
+    if (j->values->pronunciations && !(j->uses = calloc(count, sizeof *j->uses)))
+        return cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
+    return 0;
+}
+
 static int prepare(job *j, char **arguments)
 {
     trl_error err;
@@ -102,6 +112,8 @@ static int prepare(job *j, char **arguments)
         code = cli_failure(&err);
     if (code == 0)
         code = corpus_input_lexicon(corpus, arguments[2], NULL, &j->lexicon);
+    if (code == 0)
+        code = make_counters(j);
     if (code == 0)
         code = open_writer(j);
     return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
@@ -131,10 +143,34 @@ static void note_worst(job *j, const trl_alignment *a)
     j->worst[place] = new;
 }
 
+/* With which pronunciation was each word said? Words aligned as noise have none. */
+static void count_pronunciations(job *j, const trl_alignment *a)
+{
+    for (size_t i = 0; j->uses && i < a->words.count; i++) {
+        const trl_segment *s = &a->words.items[i];
+        long word = s->index >= 0 ? trl_lexicon_find(j->lexicon, s->label) : -1;
+        if (word >= 0)
+            j->uses[trl_lexicon_first(j->lexicon, (size_t)word) + (size_t)s->id]++;
+    }
+}
+
+static int write_pronunciations(const job *j, trl_error *err)
+{
+    trl_lexicon *counted;
+    if (!j->uses)
+        return 0;
+    int code = trl_lexicon_with_counts(j->lexicon, j->uses, TRL_PRONUNCIATION_SMOOTHING, &counted, err);
+    if (code == 0)
+        code = trl_lexicon_write(counted, j->values->pronunciations, err);
+    trl_lexicon_destroy(counted);
+    return code;
+}
+
 static int use_alignment(void *user, const trl_alignment *alignment, trl_error *err)
 {
     job *j = user;
     note_worst(j, alignment);
+    count_pronunciations(j, alignment);
     return trl_alignment_writer_add(j->writer, alignment, err);
 }
 
@@ -209,6 +245,8 @@ static int align(job *j)
         code = trl_alignment_writer_commit(j->writer, &err);
         j->writer = NULL;
     }
+    if (code == 0)
+        code = write_pronunciations(j, &err);
     if (code < 0)
         return cli_failure(&err);
     say_summary(j, &summary, clock_seconds() - start);
@@ -235,6 +273,7 @@ static int run(void *values, int count, char **arguments)
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);
     trl_lexicon_destroy(j.lexicon);
+    free(j.uses);
     trl_model_destroy(j.model);
     trl_pool_destroy(j.pool);
     return code;
@@ -261,6 +300,8 @@ static const cli_option options[] = {
      "vtt and srt: words in a subtitle at most; 1: each by itself (default 7)"},
     {"cue-pause", 0, CLI_NUMBER, offsetof(struct values, cue_pause), "SECONDS",
      "vtt and srt: a longer silence ends a subtitle (default 0.5)"},
+    {"count-pronunciations", 0, CLI_TEXT, offsetof(struct values, pronunciations), "FILE",
+     "write the lexicon again, with the probabilities that pronunciations have in these alignments"},
     {"no-confidence", 0, CLI_FLAG, offsetof(struct values, no_confidence), NULL,
      "leave the confidences out: less work"},
     {"confidence-margin", 0, CLI_INT, offsetof(struct values, margin), "FRAMES",
@@ -318,6 +359,11 @@ const cli_command cmd_align = {
         "with adapted frames. Who has less than 500 frames of speech is aligned with the model's mixtures for frames "
         "as "
         "they come, and so is sound from a pipe. With --no-adapt everybody is.\n\n"
+        "Where the lexicon has several pronunciations of a word, the alignment chooses. --count-pronunciations writes "
+        "a "
+        "lexicon whose probabilities say how often it chose each: (uses + p) / (uses of the word + 1), where p are the "
+        "probabilities that the word had in LEXICON, divided by their sum. So they sum up to 1 for each word, and "
+        "words that do not occur keep the proportions they had.\n\n"
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,

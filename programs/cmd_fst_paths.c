@@ -11,7 +11,8 @@
 static const char *const queues[] = {"auto", "fifo", "lifo", "shortest", "state", "top", NULL};
 #define QUEUE                                                 \
     FST_OPTION("queue-type", 0, CLI_TEXT, queue_type, "NAME", \
-               "order in which states are worked on: auto (default), fifo, lifo, shortest, state, top")
+               "for scripts that use OpenFst's; auto (default), fifo, lifo and state are the same here. top wants a " \
+               "machine without cycles, shortest one with best paths")
 #define PRUNE \
     FST_OPTION("weight", 0, CLI_TEXT, weight, "WEIGHT", "keep only what is within this weight of the best path")
 #define DELTA FST_OPTION("delta", 0, CLI_NUMBER, delta, "N", "of shortest distances; default 1e-6")
@@ -137,7 +138,7 @@ static int shortestpath(fst_job *job)
 static const cli_option shortestpath_options[] = {
     FST_OUTPUT,
     FST_OPTION("nshortest", 'n', CLI_INT, nshortest, "N", "how many paths; default 1"),
-    FST_OPTION("unique", 0, CLI_FLAG, unique, NULL, "paths with different inputs only"),
+    FST_OPTION("unique", 0, CLI_FLAG, unique, NULL, "paths with different inputs only, each the best of its input. Epsilons make no difference, unlike in OpenFst"),
     QUEUE,
     DELTA,
     FST_OPTION("nstate", 0, CLI_INT, nstate, "N", "at most so many states; 0, the default: no limit"),

@@ -220,6 +220,40 @@ UNUSED_OK static trl_fst *random_machine(const machine_kind *kind, random_source
     return fst;
 }
 
+/* A small machine of any shape. */
+UNUSED_OK static machine_kind small_kind(trl_semiring semiring, random_source *r)
+{
+    machine_kind kind = {.semiring = semiring,
+                         .states = 1 + (int32_t)random_below(r, 5),
+                         .labels = 2,
+                         .epsilons = random_below(r, 4) * 0.15,
+                         .cyclic = (int)random_below(r, 2),
+                         .finals = 0.4};
+    kind.arcs = (int32_t)random_below(r, 3 * (uint32_t)kind.states);
+    return kind;
+}
+
+/* One of more variety, of each semiring in turn. */
+UNUSED_OK static machine_kind mixed_kind(int round, uint32_t most_states, random_source *r)
+{
+    machine_kind kind = {.semiring = (trl_semiring)(round % 4),
+                         .states = 1 + (int32_t)random_below(r, most_states),
+                         .labels = 1 + (int32_t)random_below(r, 3),
+                         .epsilons = random_below(r, 3) * 0.2,
+                         .cyclic = (int)random_below(r, 2),
+                         .acceptor = (int)random_below(r, 2),
+                         .finals = 0.1 + 0.3 * random_below(r, 2)};
+    kind.arcs = (int32_t)random_below(r, 3 * (uint32_t)kind.states);
+    return kind;
+}
+
+UNUSED_OK static trl_fst *copy_of(const trl_fst *fst)
+{
+    trl_fst *copy;
+    assert_int_equal(trl_fst_copy(fst, &copy, NULL), 0);
+    return copy;
+}
+
 /* The strings along a random walk that ends in a final state, or where the walk was given up. */
 UNUSED_OK static pair sample_pair(const trl_fst *fst, int longest, random_source *r)
 {

@@ -9,6 +9,10 @@
 
 #include "fst_fixture.h"
 
+#include "base/memory.h"
+
+#include <trellis/fst_optimize.h>
+
 #define MOST_PATHS 4000
 
 /* What it reads, epsilons included, and what it writes. */
@@ -64,6 +68,24 @@ UNUSED_OK static int same_input(const path *a, const path *b)
 UNUSED_OK static int same_output(const path *a, const path *b)
 {
     return a->ny == b->ny && memcmp(a->y, b->y, (size_t)a->ny * sizeof a->y[0]) == 0;
+}
+
+/* The operation without the first, the second, … allocation, until there are enough. Returns how often there were not. */
+UNUSED_OK static int times_out_of_memory(int (*operation)(const trl_fst *, const trl_determinize_options *, trl_fst **,
+                                                          trl_error *),
+                                         const trl_fst *fst, const trl_determinize_options *options)
+{
+    int failures = 0, code = TRL_ENOMEM;
+    for (long n = 1; code != 0; n++) {
+        trl_fst *out;
+        trl__memory_fail_after(n);
+        code = operation(fst, options, &out, NULL);
+        trl__memory_fail_after(0);
+        trl_fst_destroy(out);
+        assert_true(code == 0 || code == TRL_ENOMEM);
+        failures += code != 0;
+    }
+    return failures;
 }
 
 /* One output for each input? */

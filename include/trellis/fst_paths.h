@@ -13,8 +13,9 @@
 
 TRL_BEGIN_DECLS
 
-/* In which order states are worked on. The answer is the same for all, and auto is the fastest: components in topological order, each by what suits
- * it. The others are there for what they promise: top, that the machine has no cycle; shortest, that there are best paths. */
+/* In which order states are worked on, as OpenFst's tools have it. The answer is the same for all, and the work is too: components in
+ * topological order, each by what suits it. Two promise something, which is checked: top, that the machine has no cycle;
+ * shortest, that there are best paths. Fifo, lifo and state count as auto. */
 typedef enum trl_queue {
     TRL_QUEUE_AUTO,
     TRL_QUEUE_FIFO,
@@ -33,7 +34,7 @@ TRL_API int trl_fst_shortestdistance(const trl_fst *fst, int reverse, trl_queue 
 
 typedef struct trl_shortestpath_options {
     int32_t paths;    /* how many; 0 counts as 1 */
-    int unique;       /* different inputs only, each with its best path; epsilons don't make a difference */
+    int unique;       /* different inputs only, each with its best path. Epsilons make no difference; to OpenFst, they do */
     trl_queue queue;  /* as above */
     float delta;      /* 0: 1e-6 */
     trl_weight prune; /* has_prune: paths within this of the best only */
@@ -43,7 +44,7 @@ typedef struct trl_shortestpath_options {
 
 /* A machine with the best paths only, side by side: arc i of the start begins path i, the best one first. (A path without arcs is the start's
  * final weight.) An empty machine: there is no path. In the tropical and lattice semirings; weights may be negative. Returns 0, TRL_EINVAL
- * (another semiring), TRL_ELIMIT (a cycle of negative cost), TRL_ENOMEM. */
+ * (another semiring; the queue top with a cycle), TRL_ELIMIT (a cycle of negative cost), TRL_ENOMEM. */
 TRL_API int trl_fst_shortestpath(const trl_fst *fst, const trl_shortestpath_options *options, trl_fst **out,
                                  trl_error *err);
 

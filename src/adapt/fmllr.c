@@ -7,6 +7,7 @@
  * rank-one updates. Cost: a Cholesky decomposition per row, then dim^3 per round.
  */
 #include "adapt/fmllr.h"
+#include "feat/affine.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -326,18 +327,7 @@ int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_ma
         code = check_transform(second, err);
     if (code == 0 && second->rows != dim)
         code = trl__fail(err, TRL_EINVAL, "transforms of %zu and %zu dimensions", dim, second->rows);
-    if (code == 0)
-        code = trl_matrix_resize(out, dim, dim + 1, err);
-    for (size_t r = 0; code == 0 && r < dim; r++) {
-        const float *by = trl_matrix_row(second, r);
-        for (size_t c = 0; c <= dim; c++) {
-            double sum = c == dim ? (double)by[dim] : 0;
-            for (size_t k = 0; k < dim; k++)
-                sum += (double)by[k] * (double)trl_matrix_row(first, k)[c];
-            trl_matrix_row(out, r)[c] = (float)sum;
-        }
-    }
-    return code;
+    return code < 0 ? code : trl__affine_compose(second, first, dim, out, err);
 }
 
 int trl__fmllr_log_det(const trl_matrix *transform, double *log_det, trl_error *err)

@@ -4,8 +4,6 @@
 
 #include "fst/distance.h"
 
-#include <trellis/fst_paths.h>
-
 /* A path that is known but not yet written: it leaves the known ones at a node, by that node's option of this rank. */
 typedef struct candidate {
     distance cost; /* of the whole path */
@@ -85,10 +83,20 @@ static inline int path_write(path_arcs *path, weight final, trl_fst *out, trl_er
     return 0;
 }
 
-/* May another path of so many arcs be written? */
-static inline int path_fits(const path_arcs *path, const trl_shortestpath_options *o, const trl_fst *out)
+/* The same, unless the machine would get too many states: then *full becomes 1. */
+static inline int path_write_if_fits(path_arcs *path, weight final, const trl_shortestpath_options *o, trl_fst *out,
+                                     int *full, trl_error *err)
 {
-    return o->most_states <= 0 || out->states + (out->states == 0) + (int64_t)path->count <= o->most_states;
+    int64_t states = out->states + (out->states == 0) + (int64_t)path->count;
+    *full = o->most_states > 0 && states > o->most_states;
+    return *full ? 0 : path_write(path, final, out, err);
+}
+
+/* A table with -1 for every state. */
+static inline void *no_entries(int32_t states, size_t size)
+{
+    void *table = trl__alloc((size_t)states, size);
+    return table ? memset(table, 0xff, (size_t)states * size) : NULL;
 }
 
 /* Costs beyond this are out of the question. */

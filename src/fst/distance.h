@@ -11,6 +11,8 @@
 
 #include "fst/weighted.h"
 
+#include <trellis/fst_paths.h>
+
 #define TRL__DISTANCE_DELTA 1e-6f /* where nothing is said, as in OpenFst */
 
 #if TRL__SEMIRING < 3
@@ -123,6 +125,9 @@ int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *ord
  * a number for each state: from the state, one of its best paths (reverse) goes on to a state of lower rank.
  * Returns 0, TRL_ELIMIT (does not converge), TRL_ENOMEM. */
 int FN(distances)(const trl_fst *fst, int reverse, float delta, distance **out, int32_t *rank, trl_error *err);
+
+/* What a queue promises must hold of the machine. Returns 0, TRL_EINVAL, TRL_ENOMEM. */
+int FN(check_queue)(const trl_fst *fst, trl_queue queue, trl_error *err);
 
 /* Moves weights by potentials towards the start or the ends. What the start's potential takes from the machine is given back in front of it,
  * or with `removed` left out; towards the ends, `removed` is the weight that final weights are divided by. */

@@ -198,35 +198,41 @@ static void put_phone(reader *r, int32_t phone)
         r->bits[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
-/* A node that asks whether the phone at `position` is in the set in hand. */
-static int add_question(reader *r, int32_t position, int32_t *out)
+/* Makes the last node but those below it ask whether the phone at `position` is in the set in hand; or a leaf of it, if the
+ * answer makes no difference: for this state, Kaldi's tree would have asked for nothing. */
+static int ask(reader *r, int32_t node, int32_t position, int32_t yes, int32_t no)
 {
+    trl__tree *t = r->tree;
+    if (t->node[yes].position == TRL__LEAF && t->node[no].position == TRL__LEAF &&
+        t->node[yes].value == t->node[no].value) {
+        t->node[node] = t->node[yes];
+        t->nodes = node + 1;
+        return 0;
+    }
     char *name = trl__unit_set_name(&r->model->units, r->model->word_positions, r->bits);
-    int set = name ? trl__unit_sets_add(&r->tree->sets, name, r->bits) : -1;
+    int set = name ? trl__unit_sets_add(&t->sets, name, r->bits) : -1;
     trl__free(name);
-    if (set < 0)
-        return trl__fail_memory(r->in.err);
-    return add_node(r, (trl__tree_node){.position = position, .value = set, .yes = -1, .no = -1}, out);
+    t->node[node] = (trl__tree_node){.position = position, .value = set, .yes = yes, .no = no};
+    return set < 0 ? trl__fail_memory(r->in.err) : 0;
 }
 
 static int convert_question(reader *r, int32_t map, int32_t state, int32_t *out)
 {
     const event_map m = r->maps[map];
-    int32_t child = m.child, yes = resolve(r, child, state), no = resolve(r, r->maps[child].next, state);
+    int32_t yes = resolve(r, m.child, state), no = resolve(r, r->maps[m.child].next, state);
     if (yes < 0 || no < 0)
         return convert(r, yes < 0 ? no : yes, state, out);
+    int code = add_node(r, (trl__tree_node){0}, out);
+    if (code == 0)
+        code = convert(r, yes, state, &yes);
+    if (code == 0)
+        code = convert(r, no, state, &no);
+    if (code < 0)
+        return code;
     clear_set(r);
     for (size_t i = 0; i < m.count; i++)
         put_phone(r, r->values[m.first + i]);
-    int code = add_question(r, m.key, out);
-    if (code == 0)
-        code = convert(r, yes, state, &child);
-    if (code < 0)
-        return code;
-    r->tree->node[*out].yes = child;
-    code = convert(r, no, state, &child);
-    r->tree->node[*out].no = child;
-    return code;
+    return ask(r, *out, m.key, yes, no);
 }
 
 /* An entry of a table that has a map, and the first phone of those that go there. */
@@ -234,26 +240,25 @@ typedef struct entry {
     int32_t map, phone;
 } entry;
 
-/* Entries [begin, end) of `count` as a balanced tree. */
+/* Entries [begin, end) as a balanced tree. */
 static int convert_entries(reader *r, int32_t position, const entry *entries, size_t begin, size_t end, int32_t state,
                            int32_t *out)
 {
     if (end - begin == 1)
         return convert(r, entries[begin].map, state, out);
     size_t middle = begin + (end - begin) / 2;
-    int32_t child;
+    int32_t yes = -1, no = -1;
+    int code = add_node(r, (trl__tree_node){0}, out);
+    if (code == 0)
+        code = convert_entries(r, position, entries, begin, middle, state, &yes);
+    if (code == 0)
+        code = convert_entries(r, position, entries, middle, end, state, &no);
+    if (code < 0)
+        return code;
     clear_set(r);
     for (int32_t phone = entries[begin].phone; phone < entries[middle].phone; phone++)
         put_phone(r, phone);
-    int code = add_question(r, position, out);
-    if (code == 0)
-        code = convert_entries(r, position, entries, begin, middle, state, &child);
-    if (code < 0)
-        return code;
-    r->tree->node[*out].yes = child;
-    code = convert_entries(r, position, entries, middle, end, state, &child);
-    r->tree->node[*out].no = child;
-    return code;
+    return ask(r, *out, position, yes, no);
 }
 
 static int convert_table(reader *r, int32_t map, int32_t state, int32_t *out)

@@ -298,6 +298,58 @@ trl_gaussian trl_model_gaussian(const trl_model *model, int32_t tied, int32_t co
         .mean = model->mean + g * dim, .variance = model->variance + g * dim, .weight = expf(model->log_weight[g])};
 }
 
+int64_t trl_model_first_pass_gaussians(const trl_model *model)
+{
+    return model->independent.first_gaussian ? model->independent.first_gaussian[model->tied_states] : 0;
+}
+
+/* Questions on the longest way from a root. */
+static int32_t depth_below(const trl__tree *tree, int32_t root)
+{
+    int32_t later[TRL__DEEPEST_TREE + 1], depth_of[TRL__DEEPEST_TREE + 1];
+    int32_t waiting = 0, depth = 0, most = 0;
+    for (int32_t i = root; i >= 0;) {
+        const trl__tree_node *node = &tree->node[i];
+        if (node->position != TRL__LEAF) {
+            later[waiting] = node->no;
+            depth_of[waiting++] = ++depth;
+            i = node->yes;
+            continue;
+        }
+        most = depth > most ? depth : most;
+        i = waiting > 0 ? later[--waiting] : -1;
+        depth = i >= 0 ? depth_of[waiting] : 0;
+    }
+    return most;
+}
+
+trl_tree_facts trl_model_tree(const trl_model *model)
+{
+    const trl__tree *tree = model->tree;
+    if (!tree)
+        return (trl_tree_facts){.width = 1};
+    trl_tree_facts facts = {.width = tree->width, .centre = tree->centre, .sets = tree->sets.count};
+    for (int32_t i = 0; i < tree->nodes; i++)
+        facts.questions += tree->node[i].position != TRL__LEAF;
+    facts.roots = tree->nodes - 2 * facts.questions; /* all others are the child of a question */
+    for (int32_t r = 0; r < tree->units * tree->states; r++) {
+        int32_t depth = depth_below(tree, tree->root[r]);
+        facts.depth = depth > facts.depth ? depth : facts.depth;
+    }
+    return facts;
+}
+
+int32_t trl_model_find_tied(const trl_model *model, const int32_t *window, int32_t state)
+{
+    int32_t centre = model->tree ? model->tree->centre : 0, unit = window[centre];
+    if (unit < 0 || (size_t)unit >= model->units.count || state < 0 || state >= trl__unit_topology(model, unit)->states)
+        return -1;
+    if (model->tree)
+        return trl__tree_find(model->tree, window, state);
+    int alone = model->unit_triple[unit + 1] - model->unit_triple[unit] == trl__unit_topology(model, unit)->states;
+    return alone ? trl__model_triple(model, unit, state)->tied : -1;
+}
+
 int32_t trl_model_transitions(const trl_model *model)
 {
     return model->transitions;

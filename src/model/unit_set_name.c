@@ -7,16 +7,19 @@
 
 #define NOTHING_NAME "(nothing)"
 
-/* The length of NAME if the unit is NAME_B and NAME_I, NAME_E, NAME_S are behind it, and all four in the set; else 0. */
+/* The length of NAME if NAME_B, NAME_I, NAME_E and NAME_S follow here in any order, all in the set, and no unit is called NAME;
+ * else 0. */
 static size_t whole_phone(const trl__strings *units, const trl__unit_sets *set, int32_t unit)
 {
-    size_t length = strlen(units->texts[unit]);
-    if (length < 3 || (size_t)unit + 4 > units->count || strcmp(units->texts[unit] + length - 2, "_B") != 0)
+    const char *first = units->texts[unit];
+    size_t length = strlen(first);
+    if (length < 3 || first[length - 2] != '_' || (size_t)unit + 4 > units->count ||
+        trl__strings_find(units, first, length - 2) >= 0)
         return 0;
     for (int32_t i = 0; i < 4; i++) {
         const char *name = units->texts[unit + i];
-        if (!trl__unit_set_has(set, 0, unit + i) || strlen(name) != length ||
-            strncmp(name, units->texts[unit], length - 1) != 0 || name[length - 1] != "BIES"[i])
+        if (!trl__unit_set_has(set, 0, unit + i) || strlen(name) != length || strncmp(name, first, length - 1) != 0 ||
+            !strchr("BIES", name[length - 1]))
             return 0;
     }
     return length - 2;

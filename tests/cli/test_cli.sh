@@ -63,6 +63,16 @@ contains "$err" "no command 'xylophone'" "help for an unknown command"
 
 expect 2 "$TRELLIS" corpus chekc
 contains "$err" "no command 'corpus chekc'; did you mean 'corpus check'?" "an unknown command of two words"
+for pair in 'compsoe compose' 'det determinize' 'min minimize' 'prnt print' 'rmeps rmepsilon'; do
+    expect 2 "$TRELLIS" fst "${pair% *}"
+    contains "$err" "no command 'fst ${pair% *}'; did you mean 'fst ${pair#* }'?" "a mistyped operation"
+done
+expect 2 "$TRELLIS" fst sort
+contains "$err" "did you mean 'fst arcsort' or 'fst topsort'?" "two that are as near"
+expect 2 "$TRELLIS" fst co
+[[ $err != *"did you mean"* ]] || wrong "too many suggestions: $err"
+contains "$err" "no command 'fst co'
+trellis fst is one of:" "an operation that is not there"
 
 # Forms of options, and values that are none.
 for words in "--threads 2" "--threads=2" "-t 2" "-t2" "-q -t 0" "--"; do

@@ -9,19 +9,6 @@
 
 #define MOST 12
 
-static machine_kind some_kind(int round, random_source *r)
-{
-    machine_kind kind = {.semiring = (trl_semiring)(round % 4),
-                         .states = 1 + (int32_t)random_below(r, MOST - 1),
-                         .labels = 1 + (int32_t)random_below(r, 3),
-                         .epsilons = random_below(r, 3) * 0.2,
-                         .cyclic = (int)random_below(r, 2),
-                         .acceptor = (int)random_below(r, 2),
-                         .finals = 0.1 + 0.3 * random_below(r, 2)};
-    kind.arcs = (int32_t)random_below(r, 3 * (uint32_t)kind.states);
-    return kind;
-}
-
 /* The distances are what is left alone by one more step along all arcs: iterate from nothing. */
 static void distances_by_definition(const trl_fst *fst, int reverse, meaning *d)
 {
@@ -55,7 +42,7 @@ static void distances_are_what_the_definition_says(void **state)
     (void)state;
     random_source r = {11};
     for (int round = 0; round < 20000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         trl_fst *fst = random_machine(&kind, &r);
         for (int reverse = 0; reverse < 2; reverse++) {
             meaning wanted[MOST + 1];
@@ -82,7 +69,7 @@ static void negative_costs_on_cycles_are_fine(void **state)
     random_source r = {12};
     trl_semiring semirings[] = {TRL_TROPICAL, TRL_LOG, TRL_LATTICE};
     for (int round = 0; round < 6000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         kind.semiring = semirings[round % 3];
         kind.cyclic = 1;
         trl_fst *fst = random_machine(&kind, &r), *moved;
@@ -225,14 +212,14 @@ static void pushed_weights_sum_up_to_one(void **state)
     (void)state;
     random_source r = {13};
     for (int round = 0; round < 8000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         trl_fst *fst = random_machine(&kind, &r), *pushed;
         uint8_t useful[MOST + 2];
         find_useful(fst, useful);
         trl_push_options o = trl_push_defaults();
         o.to_final = (int)random_below(&r, 2);
         o.remove_total_weight = (int)random_below(&r, 2);
-        assert_int_equal(trl_fst_copy(fst, &pushed, NULL), 0);
+        pushed = copy_of(fst);
         assert_int_equal(trl_fst_push(pushed, &o, NULL), 0);
         assert_int_equal(trl_fst_verify(pushed, NULL), 0);
         int grown = trl_fst_states(pushed) > kind.states;
@@ -250,7 +237,7 @@ static void the_total_weight_is_one_when_it_is_removed(void **state)
     (void)state;
     random_source r = {14};
     for (int round = 0; round < 4000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         trl_fst *fst = random_machine(&kind, &r);
         trl_weight *before, *after;
         trl_push_options o = trl_push_defaults();
@@ -273,12 +260,12 @@ static void reweighting_keeps_the_meaning(void **state)
     (void)state;
     random_source r = {15};
     for (int round = 0; round < 4000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         trl_fst *fst = random_machine(&kind, &r), *moved;
         trl_weight potential[MOST + 1];
         for (int32_t s = 0; s < kind.states; s++)
             potential[s] = random_weight(&kind, &r);
-        assert_int_equal(trl_fst_copy(fst, &moved, NULL), 0);
+        moved = copy_of(fst);
         assert_int_equal(trl_fst_reweight(moved, potential, (int)random_below(&r, 2), NULL), 0);
         assert_same_meaning(fst, moved, 2, &r);
         trl_fst_destroy(fst);
@@ -314,11 +301,11 @@ static void pushed_labels_have_no_common_beginning_left(void **state)
     random_source r = {16};
     int longer = 0;
     for (int round = 0; round < 8000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         kind.labels = 1 + (int32_t)random_below(&r, 2);
         trl_fst *fst = random_machine(&kind, &r), *pushed;
         trl_push_options o = {.labels = 1};
-        assert_int_equal(trl_fst_copy(fst, &pushed, NULL), 0);
+        pushed = copy_of(fst);
         assert_int_equal(trl_fst_push(pushed, &o, NULL), 0);
         assert_int_equal(trl_fst_verify(pushed, NULL), 0);
         assert_same_meaning(fst, pushed, 3, &r);
@@ -340,11 +327,11 @@ static void labels_pushed_to_the_ends_mean_the_same(void **state)
     (void)state;
     random_source r = {17};
     for (int round = 0; round < 6000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         kind.labels = 1 + (int32_t)random_below(&r, 2);
         trl_fst *fst = random_machine(&kind, &r), *pushed;
         trl_push_options o = {.labels = 1, .weights = (int)random_below(&r, 2), .to_final = 1};
-        assert_int_equal(trl_fst_copy(fst, &pushed, NULL), 0);
+        pushed = copy_of(fst);
         assert_int_equal(trl_fst_push(pushed, &o, NULL), 0);
         assert_int_equal(trl_fst_verify(pushed, NULL), 0);
         assert_same_meaning(fst, pushed, 3, &r);
@@ -360,7 +347,7 @@ static void a_common_affix_can_be_removed(void **state)
     (void)state;
     random_source r = {18};
     for (int round = 0; round < 3000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, MOST - 1, &r);
         trl_fst *fst = random_machine(&kind, &r);
         int32_t n = kind.states, start = trl_fst_start(fst);
         trl_weight one = trl_weight_one(kind.semiring);
@@ -379,7 +366,7 @@ static void a_common_affix_can_be_removed(void **state)
         find_useful(fst, useful);
         trl_fst *pushed;
         trl_push_options o = {.labels = 1, .remove_common_affix = 1, .to_final = (int)random_below(&r, 2)};
-        assert_int_equal(trl_fst_copy(fst, &pushed, NULL), 0);
+        pushed = copy_of(fst);
         assert_int_equal(trl_fst_push(pushed, &o, NULL), 0);
         for (int i = 0; i < 4 && useful[n]; i++) {
             pair p = sample_pair(pushed, 8, &r);
@@ -408,7 +395,7 @@ static void running_out_of_memory_is_survived(void **state)
         trl_fst *fst = random_machine(&kind, &r);
         for (long n = 1; n < 60; n++) {
             trl_fst *copy;
-            assert_int_equal(trl_fst_copy(fst, &copy, NULL), 0);
+            copy = copy_of(fst);
             trl_push_options o = {.labels = 1, .weights = 1, .to_final = round & 1};
             trl_weight *d = NULL;
             trl__memory_fail_after(n);

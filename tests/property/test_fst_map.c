@@ -5,25 +5,6 @@
 
 #define ROUNDS 3000
 
-static machine_kind some_kind(trl_semiring semiring, random_source *r)
-{
-    machine_kind kind = {.semiring = semiring,
-                         .states = 1 + (int32_t)random_below(r, 5),
-                         .labels = 2,
-                         .epsilons = random_below(r, 4) * 0.15,
-                         .cyclic = (int)random_below(r, 2),
-                         .finals = 0.4};
-    kind.arcs = (int32_t)random_below(r, 3 * (uint32_t)kind.states);
-    return kind;
-}
-
-static trl_fst *copy_of(const trl_fst *fst)
-{
-    trl_fst *copy;
-    assert_int_equal(trl_fst_copy(fst, &copy, NULL), 0);
-    return copy;
-}
-
 static double mapped_by_definition(const trl_fst_map_options *o, trl_semiring s, double w, double other)
 {
     switch (o->kind) {
@@ -51,7 +32,7 @@ static void maps_change_weights(void **state)
                                              TRL_MAP_TO_TROPICAL,    TRL_MAP_TO_LATTICE};
     random_source r = {29};
     for (int round = 0; round < ROUNDS; round++) {
-        machine_kind kind = some_kind((trl_semiring)(round % 3), &r);
+        machine_kind kind = small_kind((trl_semiring)(round % 3), &r);
         trl_fst *fst = random_machine(&kind, &r), *other = copy_of(fst);
         trl_fst_map_options o = {.kind = kinds[random_below(&r, 11)], .weight = {1.5f, 0}, .power = 2, .delta = 0.031f};
         assert_int_equal(trl_fst_map(other, &o, NULL), 0);
@@ -112,7 +93,7 @@ static void maps_change_arcs(void **state)
     (void)state;
     random_source r = {30};
     for (int round = 0; round < ROUNDS; round++) {
-        machine_kind kind = some_kind((trl_semiring)(round % 4), &r);
+        machine_kind kind = small_kind((trl_semiring)(round % 4), &r);
         kind.labels = 1;
         kind.arcs *= 2;
         trl_fst *fst = random_machine(&kind, &r), *sum = copy_of(fst), *unique = copy_of(fst), *end = copy_of(fst);

@@ -119,11 +119,24 @@ static int pair_differs(const trl_fst *fst, const meaning *far, uint8_t differ[M
     return 0;
 }
 
+/* Of the classes of states that do not differ. */
+static int32_t count_classes(uint8_t differ[MOST][MOST], int32_t n)
+{
+    int32_t count = 0;
+    for (int32_t a = 0; a < n; a++) {
+        int first = 1;
+        for (int32_t b = 0; b < a; b++)
+            first &= differ[a][b];
+        count += first;
+    }
+    return count;
+}
+
 /* *shared: another state has the future of the start. */
 static int32_t count_futures(const trl_fst *fst, const meaning *far, int *shared)
 {
     static uint8_t differ[MOST][MOST];
-    int32_t n = trl_fst_states(fst), count = 0;
+    int32_t n = trl_fst_states(fst);
     memset(differ, 0, sizeof differ);
     for (int changed = 1; changed;) {
         changed = 0;
@@ -132,14 +145,9 @@ static int32_t count_futures(const trl_fst *fst, const meaning *far, int *shared
                 if (!differ[a][b] && pair_differs(fst, far, differ, a, b))
                     differ[a][b] = 1, changed = 1;
     }
-    for (int32_t a = 0; a < n; a++) {
-        int first = 1;
-        for (int32_t b = 0; b < a; b++)
-            first &= differ[a][b];
-        count += first;
+    for (int32_t a = 0; a < n; a++)
         *shared |= a != trl_fst_start(fst) && !differ[a][trl_fst_start(fst)];
-    }
-    return count;
+    return count_classes(differ, n);
 }
 
 static int start_is_entered(const trl_fst *fst)
@@ -157,7 +165,7 @@ static void check_minimal(const machine_kind *kind, random_source *r)
     meaning far[MOST];
     trl_minimize_options o = trl_minimize_defaults();
     o.delta = 1e-4f;
-    assert_int_equal(trl_fst_copy(fst, &small, NULL), 0);
+    small = copy_of(fst);
     assert_int_equal(trl_fst_minimize(small, &o, NULL), 0);
     assert_int_equal(trl_fst_verify(small, NULL), 0);
     assert_same_meaning(fst, small, 3, r);
@@ -262,7 +270,7 @@ static void acyclic_transducers_have_one_state_per_future(void **state)
         kind.acceptor = 0;
         trl_fst *fst = random_deterministic(&kind, &r), *small;
         trl_minimize_options o = {.delta = 1e-4f};
-        assert_int_equal(trl_fst_copy(fst, &small, NULL), 0);
+        small = copy_of(fst);
         assert_int_equal(trl_fst_minimize(small, &o, NULL), 0);
         assert_same_meaning(fst, small, 3, &r);
         int32_t expected = 0;
@@ -295,7 +303,7 @@ static void cyclic_transducers_keep_their_meaning(void **state)
         kind.unweighted &= kind.semiring == TRL_TROPICAL || kind.semiring == TRL_LATTICE; /* else sums diverge */
         trl_fst *fst = random_deterministic(&kind, &r), *small;
         trl_minimize_options o = {.delta = 1e-4f};
-        assert_int_equal(trl_fst_copy(fst, &small, NULL), 0);
+        small = copy_of(fst);
         assert_int_equal(trl_fst_minimize(small, &o, NULL), 0);
         assert_same_meaning(fst, small, 3, &r);
         smaller += trl_fst_states(small) < trl_fst_states(fst);
@@ -321,7 +329,7 @@ static int any_match(const trl_fst *fst, uint8_t differ[MOST][MOST], trl_arc a, 
 static int32_t count_bisimilar(const trl_fst *fst)
 {
     static uint8_t differ[MOST][MOST];
-    int32_t n = trl_fst_states(fst), count = 0;
+    int32_t n = trl_fst_states(fst);
     memset(differ, 0, sizeof differ);
     for (int changed = 1; changed;) {
         changed = 0;
@@ -334,13 +342,7 @@ static int32_t count_bisimilar(const trl_fst *fst)
                     differ[a][b] = differ[b][a] = 1, changed = 1;
             }
     }
-    for (int32_t a = 0; a < n; a++) {
-        int first = 1;
-        for (int32_t b = 0; b < a; b++)
-            first &= differ[a][b];
-        count += first;
-    }
-    return count;
+    return count_classes(differ, n);
 }
 
 static void nondeterministic_machines_become_smaller_by_bisimulation(void **state)
@@ -355,7 +357,7 @@ static void nondeterministic_machines_become_smaller_by_bisimulation(void **stat
         trl_fst *fst = random_machine(&kind, &r), *small;
         trl_minimize_options o = trl_minimize_defaults();
         assert_int_equal(trl_fst_connect(fst, NULL), 0);
-        assert_int_equal(trl_fst_copy(fst, &small, NULL), 0);
+        small = copy_of(fst);
         o.allow_nondeterministic = 1;
         assert_int_equal(trl_fst_minimize(small, &o, NULL), 0);
         assert_same_meaning(fst, small, 3, &r);

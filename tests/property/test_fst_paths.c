@@ -217,6 +217,95 @@ static void n_best_inputs_are_the_first_of_all_inputs(void **state)
     best_paths(1, 22);
 }
 
+static double best_cost(const trl_fst *fst)
+{
+    trl_fst *best;
+    assert_int_equal(trl_fst_shortestpath(fst, NULL, &best, NULL), 0);
+    assert_int_equal(trl_fst_verify(best, NULL), 0);
+    list l = all_paths(best, INFINITY);
+    assert_true(l.count <= 1);
+    double cost = l.count ? sum_of(l.paths[0].cost) : INFINITY;
+    free(l.paths);
+    trl_fst_destroy(best);
+    return cost;
+}
+
+/* Potentials of the states make negative weights of positive ones, and cost nothing along a cycle. */
+static void weights_may_be_negative(void **state)
+{
+    (void)state;
+    random_source r = {28};
+    for (int round = 0; round < 6000; round++) {
+        machine_kind kind = some_kind(round, &r);
+        kind.states += (int32_t)random_below(&r, 1 + 40 * (uint32_t)(round % 2));
+        kind.arcs = (int32_t)random_below(&r, 4 * (uint32_t)kind.states);
+        trl_fst *fst = some_machine(&kind, &r), *turned;
+        double least[100];
+        float potential[100] = {0};
+        least_costs(fst, least);
+        for (int32_t s = 1; s < kind.states; s++)
+            potential[s] = (float)random_below(&r, 800) / 8;
+        assert_int_equal(trl_fst_create(kind.semiring, &turned, NULL), 0);
+        assert_int_equal(trl_fst_add_states(turned, kind.states, NULL), 0);
+        assert_int_equal(trl_fst_set_start(turned, 0, NULL), 0);
+        for (int32_t s = 0; s < kind.states; s++) {
+            trl_weight f = trl_fst_final(fst, s);
+            f.value -= potential[s];
+            assert_int_equal(trl_fst_set_final(turned, s, f, NULL), 0);
+            for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
+                trl_arc a = trl_fst_arc(fst, s, i);
+                a.weight.value += potential[a.next] - potential[s];
+                assert_int_equal(trl_fst_add_arc(turned, s, a, NULL), 0);
+            }
+        }
+        assert_true(best_cost(turned) == least[0]);
+        trl_fst_destroy(fst);
+        trl_fst_destroy(turned);
+    }
+}
+
+/* Diamonds in a row, where the side that looks dearer first is cheaper in the end: whoever goes on from the nearest state works on the
+ * last one again and again, twice as often for each diamond in front of it. */
+static void what_looks_dear_first_does_not_hold_the_search_up(void **state)
+{
+    (void)state;
+    enum { DIAMONDS = 23 };
+    trl_fst *fst;
+    assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+    assert_int_equal(trl_fst_add_states(fst, 2 * DIAMONDS + 1, NULL), 0);
+    assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+    assert_int_equal(trl_fst_set_final(fst, 2 * DIAMONDS, (trl_weight){0, 0}, NULL), 0);
+    for (int32_t i = 0; i < DIAMONDS; i++) {
+        float gain = (float)(1 << (DIAMONDS - 1 - i));
+        assert_int_equal(trl_fst_add_arc(fst, 2 * i, (trl_arc){1, 1, {0, 0}, 2 * i + 2}, NULL), 0);
+        assert_int_equal(trl_fst_add_arc(fst, 2 * i, (trl_arc){2, 2, {gain, 0}, 2 * i + 1}, NULL), 0);
+        assert_int_equal(trl_fst_add_arc(fst, 2 * i + 1, (trl_arc){3, 3, {-2 * gain, 0}, 2 * i + 2}, NULL), 0);
+    }
+    assert_true(best_cost(fst) == -((1 << DIAMONDS) - 1));
+    trl_fst_destroy(fst);
+}
+
+/* A cycle that costs nothing, but for what is rounded off on the way. */
+static void rounding_makes_no_cycle_better(void **state)
+{
+    (void)state;
+    random_source r = {29};
+    const int32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 2}, {3, 4}};
+    for (int round = 0; round < 2000; round++) {
+        trl_fst *fst;
+        float small = (float)random_below(&r, 1u << 30) * 1e-16f, step = (float)random_below(&r, 1u << 30);
+        const float cost[] = {1, small, step, -step, 1};
+        assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+        assert_int_equal(trl_fst_add_states(fst, 5, NULL), 0);
+        assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+        assert_int_equal(trl_fst_set_final(fst, 4, (trl_weight){0, 0}, NULL), 0);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(trl_fst_add_arc(fst, ends[i][0], (trl_arc){1, 1, {cost[i], 0}, ends[i][1]}, NULL), 0);
+        assert_true(fabs(best_cost(fst) - (double)step - (double)small - 2) <= 1e-6);
+        trl_fst_destroy(fst);
+    }
+}
+
 /* Cycles without cost: infinitely many equally good paths, and any number of them can be had. */
 static void cycles_without_cost_do_not_hold_the_search_up(void **state)
 {
@@ -311,7 +400,7 @@ static void pruning_keeps_what_is_on_a_good_path(void **state)
                 arcs += isfinite(through) && through <= limit;
             }
         }
-        assert_int_equal(trl_fst_copy(fst, &pruned, NULL), 0);
+        pruned = copy_of(fst);
         trl_weight t = {threshold, 0};
         assert_int_equal(trl_fst_prune(pruned, t, 0, NULL), 0);
         assert_int_equal(trl_fst_verify(pruned, NULL), 0);
@@ -353,6 +442,8 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_int_equal(trl_fst_shortestpath(fst, &(trl_shortestpath_options){.paths = -1}, &best, &err), TRL_EINVAL);
     assert_int_equal(trl_fst_add_arc(fst, 0, (trl_arc){1, 1, {-1, 0}, 0}, NULL), 0);
     assert_int_equal(trl_fst_shortestpath(fst, NULL, &best, &err), TRL_ELIMIT);
+    assert_int_equal(trl_fst_shortestpath(fst, &(trl_shortestpath_options){.queue = TRL_QUEUE_TOP}, &best, &err),
+                     TRL_EINVAL);
     trl_fst_destroy(fst);
     assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
     assert_int_equal(trl_fst_shortestpath(fst, NULL, &best, &err), 0);
@@ -374,7 +465,7 @@ static void running_out_of_memory_is_survived(void **state)
         trl_fst *fst = some_machine(&kind, &r);
         for (long n = 1; n < 60; n++) {
             trl_fst *best = NULL, *copy;
-            assert_int_equal(trl_fst_copy(fst, &copy, NULL), 0);
+            copy = copy_of(fst);
             trl_shortestpath_options o = {.paths = 1 + round % 20, .unique = round & 1};
             trl__memory_fail_after(n);
             int code = trl_fst_shortestpath(fst, &o, &best, NULL);
@@ -396,6 +487,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(n_best_paths_are_the_first_of_all),
         cmocka_unit_test(n_best_inputs_are_the_first_of_all_inputs),
+        cmocka_unit_test(weights_may_be_negative),
+        cmocka_unit_test(what_looks_dear_first_does_not_hold_the_search_up),
+        cmocka_unit_test(rounding_makes_no_cycle_better),
         cmocka_unit_test(cycles_without_cost_do_not_hold_the_search_up),
         cmocka_unit_test(costs_and_states_can_be_limited),
         cmocka_unit_test(pruning_keeps_what_is_on_a_good_path),

@@ -88,19 +88,6 @@ static void a_tree_has_the_shares_of_paths(void **state)
     }
 }
 
-static machine_kind some_kind(int round, random_source *r)
-{
-    machine_kind kind = {.semiring = (trl_semiring)(round % 4),
-                         .states = 1 + (int32_t)random_below(r, 8),
-                         .labels = 1 + (int32_t)random_below(r, 3),
-                         .epsilons = random_below(r, 3) * 0.2,
-                         .cyclic = (int)random_below(r, 2),
-                         .acceptor = (int)random_below(r, 2),
-                         .finals = 0.1 + 0.3 * random_below(r, 2)};
-    kind.arcs = (int32_t)random_below(r, 3 * (uint32_t)kind.states);
-    return kind;
-}
-
 /* Every path there is a path of the machine, with its weights, and no longer than allowed. */
 static void paths_are_those_of_the_machine(void **state)
 {
@@ -108,7 +95,7 @@ static void paths_are_those_of_the_machine(void **state)
     random_source r = {41};
     int found = 0;
     for (int round = 0; round < 3000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, 8, &r);
         trl_fst *fst = random_machine(&kind, &r), *paths, *fewer;
         trl_randgen_options o = {.paths = 5, .seed = (uint64_t)round, .longest = 7};
         assert_int_equal(trl_fst_randgen(fst, &o, &paths, NULL), 0);
@@ -157,10 +144,10 @@ static void equivalence_by_chance(void **state)
     random_source r = {42};
     int differing = 0, tried = 0;
     for (int round = 0; round < 3000; round++) {
-        machine_kind kind = some_kind(round, &r);
+        machine_kind kind = mixed_kind(round, 8, &r);
         trl_fst *a = random_machine(&kind, &r), *b;
         int yes;
-        assert_int_equal(trl_fst_copy(a, &b, NULL), 0);
+        b = copy_of(a);
         assert_int_equal(trl_fst_rmepsilon(b, NULL, NULL), 0);
         assert_int_equal(trl_fst_push(b, NULL, NULL), 0);
         assert_int_equal(trl_fst_randequivalent(a, b, 5, TRL_DELTA, (uint64_t)round, 10, &yes, NULL), 0);
@@ -187,72 +174,79 @@ static void equivalence_by_chance(void **state)
 /* A machine in which cycles read as much as they write, up to `extra` chances of others. */
 static trl_fst *some_machine(int round, random_source *r)
 {
-    machine_kind kind = some_kind(round, r);
+    machine_kind kind = mixed_kind(round, 8, r);
     kind.acceptor = 0;
     if (kind.cyclic && random_below(r, 2))
         kind.epsilons = 0;
     return random_machine(&kind, r);
 }
 
+/* Which label an arc may not have behind another arc. */
+typedef int (*rule)(const trl_arc *arc, const trl_arc *behind, trl_side side);
+
+static int sides_end_for_good(const trl_arc *a, const trl_arc *b, trl_side side)
+{
+    (void)side;
+    return !a->ilabel == !a->olabel || (a->ilabel ? !b->olabel : !b->ilabel);
+}
+
+static int epsilons_are_last(const trl_arc *a, const trl_arc *b, trl_side side)
+{
+    return side == TRL_SIDE_INPUT ? a->ilabel || !b->ilabel : a->olabel || !b->olabel;
+}
+
+typedef struct outcomes {
+    int endless, done;
+} outcomes;
+
+static void check_outcome(const trl_fst *fst, trl_fst *out, int code, rule holds, trl_side side, random_source *r,
+                          outcomes *met)
+{
+    assert_true(code == 0 || code == TRL_ELIMIT);
+    if (code == 0) {
+        assert_int_equal(trl_fst_verify(out, NULL), 0);
+        assert_same_meaning(fst, out, 2, r);
+        for (int32_t s = 0; s < trl_fst_states(out); s++)
+            for (uint32_t i = 0; i < trl_fst_arc_count(out, s); i++) {
+                trl_arc a = trl_fst_arc(out, s, i);
+                for (uint32_t k = 0; k < trl_fst_arc_count(out, a.next); k++) {
+                    trl_arc b = trl_fst_arc(out, a.next, k);
+                    assert_true(holds(&a, &b, side));
+                }
+            }
+        met->done++;
+    }
+    met->endless += code != 0;
+    trl_fst_destroy(out);
+}
+
 static void synchronized_machines_mean_the_same(void **state)
 {
     (void)state;
     random_source r = {43};
-    int endless = 0, done = 0;
+    outcomes met = {0};
     for (int round = 0; round < 4000; round++) {
         trl_fst *fst = some_machine(round, &r), *out;
         int code = trl_fst_synchronize(fst, 20000, &out, NULL);
-        assert_true(code == 0 || code == TRL_ELIMIT);
-        if (code == 0) {
-            assert_int_equal(trl_fst_verify(out, NULL), 0);
-            assert_same_meaning(fst, out, 2, &r);
-            /* on a path, once a side is epsilon alone, it stays so: by pairs (state, which side has ended) */
-            for (int32_t s = 0; s < trl_fst_states(out); s++)
-                for (uint32_t i = 0; i < trl_fst_arc_count(out, s); i++) {
-                    trl_arc a = trl_fst_arc(out, s, i);
-                    for (uint32_t k = 0; !a.ilabel != !a.olabel && k < trl_fst_arc_count(out, a.next); k++) {
-                        trl_arc b = trl_fst_arc(out, a.next, k);
-                        assert_true(a.ilabel ? !b.olabel : !b.ilabel);
-                    }
-                }
-            done++;
-        }
-        endless += code != 0;
-        trl_fst_destroy(out);
+        check_outcome(fst, out, code, sides_end_for_good, TRL_SIDE_INPUT, &r, &met);
         trl_fst_destroy(fst);
     }
-    assert_true(done > 2000 && endless > 100);
+    assert_true(met.done > 2000 && met.endless > 100);
 }
 
 static void normalized_machines_mean_the_same(void **state)
 {
     (void)state;
     random_source r = {44};
-    int endless = 0, done = 0;
+    outcomes met = {0};
     for (int round = 0; round < 4000; round++) {
         trl_fst *fst = some_machine(round, &r), *out;
         trl_side side = random_below(&r, 2) ? TRL_SIDE_OUTPUT : TRL_SIDE_INPUT;
         int code = trl_fst_epsnormalize(fst, side, &out, NULL);
-        assert_true(code == 0 || code == TRL_ELIMIT);
-        if (code == 0) {
-            assert_int_equal(trl_fst_verify(out, NULL), 0);
-            assert_same_meaning(fst, out, 2, &r);
-            for (int32_t s = 0; s < trl_fst_states(out); s++)
-                for (uint32_t i = 0; i < trl_fst_arc_count(out, s); i++) {
-                    trl_arc a = trl_fst_arc(out, s, i);
-                    int epsilon = !(side == TRL_SIDE_INPUT ? a.ilabel : a.olabel);
-                    for (uint32_t k = 0; epsilon && k < trl_fst_arc_count(out, a.next); k++) {
-                        trl_arc b = trl_fst_arc(out, a.next, k);
-                        assert_false(side == TRL_SIDE_INPUT ? b.ilabel : b.olabel);
-                    }
-                }
-            done++;
-        }
-        endless += code != 0;
-        trl_fst_destroy(out);
+        check_outcome(fst, out, code, epsilons_are_last, side, &r, &met);
         trl_fst_destroy(fst);
     }
-    assert_true(done > 2000 && endless > 100);
+    assert_true(met.done > 2000 && met.endless > 100);
 }
 
 static void running_out_of_memory_is_survived(void **state)

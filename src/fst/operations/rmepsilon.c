@@ -25,9 +25,8 @@ typedef struct source {
 typedef struct removal {
     const trl_fst *fst;
     trl_fst *out;
-    trl_fst *epsilons; /* the same states with the epsilon arcs alone */
     float delta;
-    trl__components components; /* of `epsilons` */
+    trl__components components; /* of the epsilon arcs */
     int32_t *member, *begin, *place;
     source *sources;
     size_t source_count, source_capacity;
@@ -42,26 +41,67 @@ static int is_epsilon(const arc *a)
     return a->ilabel == 0 && a->olabel == 0;
 }
 
+/* An epsilon that leads anywhere. */
+static int is_followed(const arc *a)
+{
+    return is_epsilon(a) && !is_zero(a->weight);
+}
+
 /* ---- The epsilon arcs by themselves ---- */
 
-/* Returns how many there are, or a negative code. */
-static int64_t find_epsilons(removal *r, trl_error *err)
+static int has_epsilon(const trl_fst *fst)
 {
-    int64_t count = 0;
-    int code = trl__fst_like(r->fst, &r->epsilons, err);
+    for (int32_t s = 0; s < fst->states; s++)
+        for (uint32_t i = 0; i < arc_count(fst, s); i++)
+            if (is_epsilon(&arcs_of(fst, s)[i]))
+                return 1;
+    return 0;
+}
+
+/* Their components, found in a machine of the same states with the epsilon arcs alone. */
+static int find_components(removal *r, trl_error *err)
+{
+    trl_fst *epsilons;
+    int code = trl__fst_like(r->fst, &epsilons, err);
     if (code == 0)
-        code = trl_fst_add_states(r->epsilons, r->fst->states, err);
+        code = trl_fst_add_states(epsilons, r->fst->states, err);
     for (int32_t s = 0; code == 0 && s < r->fst->states; s++) {
         const arc *arcs = arcs_of(r->fst, s);
-        for (uint32_t i = 0; code == 0 && i < arc_count(r->fst, s); i++) {
-            if (!is_epsilon(&arcs[i]))
-                continue;
-            count++;
-            if (!is_zero(arcs[i].weight))
-                code = push_arc(r->epsilons, s, arcs[i], err);
-        }
+        for (uint32_t i = 0; code == 0 && i < arc_count(r->fst, s); i++)
+            if (is_followed(&arcs[i]))
+                code = push_arc(epsilons, s, arcs[i], err);
     }
-    return code < 0 ? code : count;
+    if (code == 0)
+        code = trl__components_find(epsilons, &r->components, err);
+    trl_fst_destroy(epsilons);
+    return code;
+}
+
+/* Room for the arcs of the result, so that they need not move while their number grows: as many as there are if none are alike. That can be
+ * far too many (chains of epsilons with several ways between them), so no more than four times the arcs there are. */
+static int make_room(removal *r, trl_error *err)
+{
+    const int32_t *component = r->components.component;
+    uint64_t total = 0, most = 4 * trl_fst_arcs(r->fst);
+    uint32_t *size = trl__alloc((size_t)r->fst->states, sizeof *size);
+    if (!size)
+        return trl__fail_memory(err);
+    for (int32_t c = 0; total < most && c < r->components.count; c++) {
+        uint64_t sum = 0;
+        for (int32_t m = r->begin[c]; m < r->begin[c + 1]; m++) {
+            const arc *arcs = arcs_of(r->fst, r->member[m]);
+            for (uint32_t i = 0; i < arc_count(r->fst, r->member[m]); i++)
+                if (!is_epsilon(&arcs[i]))
+                    sum++;
+                else if (!is_zero(arcs[i].weight) && component[arcs[i].next] != c)
+                    sum += size[arcs[i].next];
+        }
+        for (int32_t m = r->begin[c]; m < r->begin[c + 1]; m++)
+            size[r->member[m]] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+        total += (uint64_t)(r->begin[c + 1] - r->begin[c]) * (sum < UINT32_MAX ? sum : UINT32_MAX);
+    }
+    trl__free(size);
+    return trl__fst_make_room(r->out, r->fst->states, total < most ? total : most, err);
 }
 
 /* ---- Merging ---- */
@@ -167,11 +207,11 @@ static int add_source(removal *r, source s, trl_error *err)
 /* A state's own arcs, and those behind its epsilons that leave the component, from `factor` away. */
 static int add_sources(removal *r, int32_t s, distance factor, trl_error *err)
 {
-    const arc *arcs = arcs_of(r->epsilons, s);
+    const arc *arcs = arcs_of(r->fst, s);
     const int32_t *component = r->components.component;
     int code = add_source(r, (source){s, 1, factor}, err);
-    for (uint32_t i = 0; code == 0 && i < arc_count(r->epsilons, s); i++)
-        if (component[arcs[i].next] != component[s])
+    for (uint32_t i = 0; code == 0 && i < arc_count(r->fst, s); i++)
+        if (is_followed(&arcs[i]) && component[arcs[i].next] != component[s])
             code = add_source(r, (source){arcs[i].next, 0, beyond(factor, arcs[i].weight)}, err);
     return code;
 }
@@ -186,7 +226,7 @@ static int make_part(removal *r, int32_t c)
     uint64_t edges = 0;
     for (int32_t i = 0; i < count; i++) {
         r->place[member[i]] = i;
-        edges += arc_count(r->epsilons, member[i]);
+        edges += arc_count(r->fst, member[i]);
     }
     r->part = (graph){.nodes = count,
                       .first = trl__alloc((size_t)count + 1, sizeof *r->part.first),
@@ -196,10 +236,10 @@ static int make_part(removal *r, int32_t c)
         return -1;
     edges = 0;
     for (int32_t i = 0; i < count; i++) {
-        const arc *arcs = arcs_of(r->epsilons, member[i]);
+        const arc *arcs = arcs_of(r->fst, member[i]);
         r->part.first[i] = edges;
-        for (uint32_t k = 0; k < arc_count(r->epsilons, member[i]); k++)
-            if (component[arcs[k].next] == c)
+        for (uint32_t k = 0; k < arc_count(r->fst, member[i]); k++)
+            if (is_followed(&arcs[k]) && component[arcs[k].next] == c)
                 r->part.edges[edges++] = (edge){r->place[arcs[k].next], arcs[k].weight};
     }
     r->part.first[count] = edges;
@@ -226,6 +266,14 @@ static int expand_cycle(removal *r, int32_t c, trl_error *err)
     return code;
 }
 
+static int has_followed(const trl_fst *fst, int32_t s)
+{
+    for (uint32_t i = 0; i < arc_count(fst, s); i++)
+        if (is_followed(&arcs_of(fst, s)[i]))
+            return 1;
+    return 0;
+}
+
 static int copy_arcs(removal *r, int32_t s, trl_error *err)
 {
     uint32_t count = arc_count(r->fst, s);
@@ -245,7 +293,7 @@ static int expand(removal *r, trl_error *err)
         int32_t s = r->member[r->begin[c]];
         if (r->components.cyclic[c])
             code = expand_cycle(r, c, err);
-        else if (arc_count(r->epsilons, s) == 0)
+        else if (!has_followed(r->fst, s))
             code = copy_arcs(r, s, err);
         else if ((code = add_sources(r, s, NEAR, err)) == 0)
             code = merge_sources(r, s, err);
@@ -273,7 +321,7 @@ static void drop_unreached(const removal *r, uint8_t *reached)
 static int remove_all(removal *r, trl_error *err)
 {
     size_t states = (size_t)r->fst->states;
-    int code = trl__components_find(r->epsilons, &r->components, err);
+    int code = find_components(r, err);
     if (code < 0)
         return code;
     uint8_t *reached = trl__alloc_zero(states, 1);
@@ -281,6 +329,8 @@ static int remove_all(removal *r, trl_error *err)
     code = reached && r->place && trl__components_members(&r->components, r->fst->states, &r->member, &r->begin) == 0
                ? trl__fst_like(r->fst, &r->out, err)
                : trl__fail_memory(err);
+    if (code == 0)
+        code = make_room(r, err);
     if (code == 0)
         code = trl_fst_add_states(r->out, r->fst->states, err);
     if (code == 0)
@@ -296,7 +346,6 @@ static int remove_all(removal *r, trl_error *err)
 static void free_removal(removal *r)
 {
     trl_fst_destroy(r->out);
-    trl_fst_destroy(r->epsilons);
     trl__components_free(&r->components);
     trl__free(r->member);
     trl__free(r->begin);
@@ -308,13 +357,13 @@ static void free_removal(removal *r)
 int FN(fst_rmepsilon)(trl_fst *fst, const trl_rmepsilon_options *o, trl_error *err)
 {
     removal r = {.fst = fst, .delta = o->delta > 0 ? o->delta : TRL__DISTANCE_DELTA};
-    int64_t count = find_epsilons(&r, err);
-    int code = count < 0 ? (int)count : 0;
-    if (count > 0)
+    int code = 0;
+    if (has_epsilon(fst)) {
         code = remove_all(&r, err);
-    if (code == 0 && count > 0)
-        trl__fst_swap(fst, r.out);
-    free_removal(&r);
+        if (code == 0)
+            trl__fst_swap(fst, r.out);
+        free_removal(&r);
+    }
     if (code == 0 && (o->connect || o->has_prune))
         code = trl_fst_connect(fst, err);
     if (code == 0 && (o->has_prune || o->most_states > 0))

@@ -225,7 +225,7 @@ int FN(distances)(const trl_fst *fst, int reverse, float delta, distance **out, 
     return code;
 }
 
-static int check_queue(const trl_fst *fst, trl_queue queue, trl_error *err)
+int FN(check_queue)(const trl_fst *fst, trl_queue queue, trl_error *err)
 {
     if (queue == TRL_QUEUE_SHORTEST && !HAS_PATH)
         return trl__fail(err, TRL_EINVAL, "shortest first has no meaning in the %s semiring; use the queue auto",
@@ -244,7 +244,7 @@ int FN(fst_shortestdistance)(const trl_fst *fst, int reverse, trl_queue queue, f
                              trl_error *err)
 {
     *out = NULL;
-    int code = check_queue(fst, queue, err);
+    int code = FN(check_queue)(fst, queue, err);
     if (code < 0 || fst->states == 0)
         return code;
     distance *far;

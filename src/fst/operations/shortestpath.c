@@ -1,7 +1,8 @@
 /* Best paths.
  *
- * One: Dijkstra from the start, until nothing left can end better than what has ended; with negative weights along the distances
- * to the ends.
+ * One: Dijkstra from the start, until nothing left can end better than what has ended. With negative weights it goes on till
+ * nothing gets better, and works again on states that did; that can take for ever, so where it takes long the path goes along the
+ * distances to the ends.
  *
  * Several: the distances to the ends are known, and with them what each way to go on from a state will cost in the end. Every path goes some way along a
  * known path, takes another option there than paths before it, and follows the best options to the end. So the next path is the cheapest of these
@@ -38,56 +39,81 @@ static int all_cost(const trl_fst *fst)
     return 1;
 }
 
-/* Dijkstra; the state where the best path ends, or TRL_NO_STATE, or TRL_ENOMEM below that. */
-static int32_t search_one(const trl_fst *fst, distance *far, step *steps)
+typedef struct single {
+    const trl_fst *fst;
+    int costs; /* no weight is negative */
+    distance *far;
+    step *steps;
+    int32_t end; /* where the best path ends, or TRL_NO_STATE */
+} single;
+
+/* Returns 0, -1 (out of memory), or 1: it takes too long. */
+static int search_one(single *s)
 {
-    heap h;
-    int32_t end = TRL_NO_STATE;
+    const trl_fst *fst = s->fst;
+    int64_t left = 4 * (int64_t)fst->states;
     distance least = FAR;
+    heap h;
     int code = heap_make(&h, fst->states);
-    far[fst->start] = NEAR;
+    s->end = TRL_NO_STATE;
+    s->far[fst->start] = NEAR;
     if (code == 0)
         code = heap_put(&h, fst->start, NEAR);
-    while (code == 0 && h.count > 0) {
-        int32_t s = heap_take(&h);
-        distance here = far[s], ending = beyond(here, final_of(fst, s));
-        if (!nearer(here, least))
+    for (; code == 0 && h.count > 0 && left > 0; left--) {
+        int32_t from = heap_take(&h);
+        distance here = s->far[from], ending = beyond(here, final_of(fst, from)), limit = s->costs ? least : FAR;
+        if (!nearer(here, limit))
             break;
         if (nearer(ending, least)) {
             least = ending;
-            end = s;
+            s->end = from;
         }
-        const arc *arcs = arcs_of(fst, s);
-        for (uint32_t i = 0; code == 0 && i < arc_count(fst, s); i++) {
+        const arc *arcs = arcs_of(fst, from);
+        for (uint32_t i = 0; code == 0 && i < arc_count(fst, from); i++) {
+            int32_t next = arcs[i].next;
             distance there = beyond(here, arcs[i].weight);
-            if (!nearer(there, far[arcs[i].next]) || !nearer(there, least))
+            if (!nearer(there, s->far[next]) || !nearer(there, limit))
                 continue;
-            far[arcs[i].next] = there;
-            steps[arcs[i].next] = (step){s, i};
-            code = heap_put(&h, arcs[i].next, there);
+            s->far[next] = there;
+            s->steps[next] = (step){from, i};
+            code = heap_put(&h, next, there);
         }
     }
     heap_free(&h);
-    return code < 0 ? TRL_ENOMEM : end;
+    return code < 0 ? -1 : left == 0;
 }
 
+/* The steps from the end. Where rounding made a cycle seem to get better, they may have no beginning: returns 1 as well. */
+static int trace_one(const single *s, path_arcs *path)
+{
+    for (int32_t at = s->end; at != s->fst->start; at = s->steps[at].from)
+        if (path->count == (size_t)s->fst->states)
+            return 1;
+        else if (path_put(path, arcs_of(s->fst, s->steps[at].from)[s->steps[at].arc]) < 0)
+            return -1;
+    return 0;
+}
+
+/* Returns 0, a negative code, or 1: the path must be found in another way. */
 static int one_path(const trl_fst *fst, trl_fst *out, trl_error *err)
 {
-    distance *far = trl__alloc((size_t)fst->states, sizeof *far);
-    step *steps = trl__alloc((size_t)fst->states, sizeof *steps);
+    single s = {.fst = fst, .costs = all_cost(fst)};
     path_arcs path = {0};
-    int code = far && steps ? 0 : -1;
-    for (int32_t s = 0; code == 0 && s < fst->states; s++)
-        far[s] = FAR;
-    int32_t end = code == 0 ? search_one(fst, far, steps) : TRL_ENOMEM;
-    for (int32_t s = end; end >= 0 && code == 0 && s != fst->start; s = steps[s].from)
-        code = path_put(&path, arcs_of(fst, steps[s].from)[steps[s].arc]);
-    if (code < 0 || end == TRL_ENOMEM)
+    s.far = trl__alloc((size_t)fst->states, sizeof *s.far);
+    s.steps = trl__alloc((size_t)fst->states, sizeof *s.steps);
+    int code = s.far && s.steps ? 0 : -1;
+    for (int32_t i = 0; code == 0 && i < fst->states; i++)
+        s.far[i] = FAR;
+    if (code == 0)
+        code = search_one(&s);
+    if (code == 0 && s.end != TRL_NO_STATE)
+        code = trace_one(&s, &path);
+    if (code < 0)
         code = trl__fail_memory(err);
-    else if (end >= 0)
-        code = path_write(&path, final_of(fst, end), out, err);
-    trl__free(far);
-    trl__free(steps);
+    else if (code == 0 && s.end != TRL_NO_STATE)
+        code = path_write(&path, final_of(fst, s.end), out, err);
+    trl__free(s.far);
+    trl__free(s.steps);
     trl__free(path.arcs);
     return code;
 }
@@ -246,29 +272,24 @@ static int write_paths(search *s, const trl_shortestpath_options *o, trl_fst *ou
     distance limit = cost_limit(o, s->far[s->fst->start]);
     if (add_node(s, -1, 0) < 0 || propose(s, 0, 0) < 0)
         return trl__fail_memory(err);
-    for (int32_t found = 0; found < o->paths && s->queue.count > 0; found++) {
+    int code = 0, full = 0;
+    for (int32_t found = 0; code == 0 && !full && found < o->paths && s->queue.count > 0; found++) {
         candidate c = candidates_take(&s->queue);
         if (nearer(limit, c.cost))
             break;
         int32_t end = follow(s, c);
         if (end < 0 || gather_path(s, end) < 0)
             return trl__fail_memory(err);
-        if (!path_fits(&s->path, o, out))
-            break;
-        int code = path_write(&s->path, final_of(s->fst, s->nodes[end].state), out, err);
-        if (code < 0)
-            return code;
+        code = path_write_if_fits(&s->path, final_of(s->fst, s->nodes[end].state), o, out, &full, err);
     }
-    return 0;
+    return code;
 }
 
 static int several_paths(const trl_fst *fst, const trl_shortestpath_options *o, const distance *far,
                          const int32_t *rank, trl_fst *out, trl_error *err)
 {
     search s = {.fst = fst, .far = far, .rank = rank};
-    s.visited = trl__alloc((size_t)fst->states, sizeof *s.visited);
-    if (s.visited)
-        memset(s.visited, 0xff, (size_t)fst->states * sizeof *s.visited);
+    s.visited = no_entries(fst->states, sizeof *s.visited);
     int code = s.visited ? write_paths(&s, o, out, err) : trl__fail_memory(err);
     trl__free(s.visited);
     trl__free(s.options);
@@ -283,11 +304,15 @@ static int several_paths(const trl_fst *fst, const trl_shortestpath_options *o, 
 
 static int find_paths(const trl_fst *fst, const trl_shortestpath_options *o, trl_fst *out, trl_error *err)
 {
-    if (o->paths == 1 && !o->most_states && all_cost(fst))
-        return one_path(fst, out, err);
+    int code = FN(check_queue)(fst, o->queue, err);
+    if (code < 0)
+        return code;
+    int found = o->paths == 1 && !o->most_states ? one_path(fst, out, err) : 1;
+    if (found <= 0)
+        return found;
     int32_t *rank = trl__alloc((size_t)fst->states, sizeof *rank);
     distance *far = NULL;
-    int code = rank ? FN(distances)(fst, 1, o->delta, &far, rank, err) : trl__fail_memory(err);
+    code = rank ? FN(distances)(fst, 1, o->delta, &far, rank, err) : trl__fail_memory(err);
     if (code == 0 && !is_far(far[fst->start]))
         code = (o->unique ? FN(unique_paths) : several_paths)(fst, o, far, rank, out, err);
     trl__free(rank);

@@ -252,8 +252,7 @@ static int write_path(search *s, const trl_shortestpath_options *o, int32_t end,
     weight final;
     if (end < 0 || gather_path(s, end, &final) < 0)
         return trl__fail_memory(err);
-    *full = !path_fits(&s->path, o, out);
-    return *full ? 0 : path_write(&s->path, final, out, err);
+    return path_write_if_fits(&s->path, final, o, out, full, err);
 }
 
 static int write_paths(search *s, const trl_shortestpath_options *o, trl_fst *out, trl_error *err)
@@ -279,9 +278,7 @@ int FN(unique_paths)(const trl_fst *fst, const trl_shortestpath_options *o, cons
                      trl_fst *out, trl_error *err)
 {
     search s = {.fst = fst, .far = far, .rank = rank, .wanted = (uint32_t)o->paths};
-    s.at = trl__alloc((size_t)fst->states, sizeof *s.at);
-    if (s.at)
-        memset(s.at, 0xff, (size_t)fst->states * sizeof *s.at);
+    s.at = no_entries(fst->states, sizeof *s.at);
     int code = s.at ? write_paths(&s, o, out, err) : trl__fail_memory(err);
     trl__free(s.elements);
     trl__free(s.nodes);
