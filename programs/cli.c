@@ -150,11 +150,13 @@ static size_t edit_distance(const char *a, const char *b)
 
 static const cli_option *next_option(const cli_command *command, const cli_option *option)
 {
-    if (!option)
-        option = command->options && command->options->name ? command->options : cli_common_options;
-    else if ((++option)->name == NULL &&
-             option != &cli_common_options[sizeof cli_common_options / sizeof *cli_common_options - 1])
-        option = cli_common_options;
+    do {
+        if (!option)
+            option = command->options && command->options->name ? command->options : cli_common_options;
+        else if ((++option)->name == NULL &&
+                 option != &cli_common_options[sizeof cli_common_options / sizeof *cli_common_options - 1])
+            option = cli_common_options;
+    } while (option->name && option->kind == CLI_GROUP);
     return option->name ? option : NULL;
 }
 
@@ -219,6 +221,7 @@ static int store(const cli_command *command, const cli_option *option, void *val
         *(double *)(void *)place = value;
         return 0;
     }
+    case CLI_GROUP: break; /* is never found */
     }
     return EXIT_USAGE;
 }

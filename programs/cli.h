@@ -24,7 +24,8 @@ typedef enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_INT,    /* int */
     CLI_NUMBER, /* double */
-    CLI_LIST    /* cli_list: may be given several times */
+    CLI_LIST,   /* cli_list: may be given several times */
+    CLI_GROUP   /* no option: `name` is the heading of those that follow, in help */
 } cli_kind;
 
 #define CLI_LIST_MOST 64
