@@ -10,6 +10,8 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
+#define LONGEST_LINE 200 /* bytes, of a text that is shown */
+
 const cli_option cli_common_options[] = {
     {"threads", 't', CLI_INT, offsetof(cli_common, threads), "N",
      "threads to use; 0, the default, means one per core. Results do not depend on it"},
@@ -90,6 +92,34 @@ char *cli_with_ending(const char *path, const char *ending)
     if (text)
         snprintf(text, size, "%s%s", path, ending);
     return text;
+}
+
+/* Cut at a blank; what is behind is said in words. */
+static void cut_line(FILE *out, const char *line, size_t length)
+{
+    size_t kept = length > LONGEST_LINE ? LONGEST_LINE / 2 : length, words = 0;
+    while (kept < length && line[kept] != ' ')
+        kept++;
+    for (size_t i = kept; i < length; i++)
+        words += line[i] == ' ';
+    fwrite(line, 1, kept, out);
+    if (words > 0)
+        fprintf(out, " … and %zu more", words);
+}
+
+char *cli_cut_lines(const char *text)
+{
+    char *copy = NULL;
+    size_t size;
+    FILE *out = open_memstream(&copy, &size);
+    while (out && *text) {
+        size_t length = strcspn(text, "\n");
+        cut_line(out, text, length);
+        text += length;
+        if (*text == '\n')
+            fputc(*text++, out);
+    }
+    return out && fclose(out) == 0 ? copy : NULL;
 }
 
 int cli_pool(const cli_common *common, trl_pool **pool)

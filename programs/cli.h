@@ -90,6 +90,10 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
 /* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
 char *cli_with_ending(const char *path, const char *ending);
 
+/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed by free(). NULL: out of
+ * memory. */
+char *cli_cut_lines(const char *text);
+
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
 int cli_pool(const cli_common *common, trl_pool **pool);
 trl_progress *cli_progress(const cli_common *common, const char *label, const char *unit, uint64_t total);

@@ -1,4 +1,5 @@
 #include "report_page.h"
+#include "cli.h"
 #include "html.h"
 #include "report_tables.h"
 
@@ -315,13 +316,27 @@ static void write_mixtures(FILE *out, const trl_model *model)
                 (double)trl_model_gaussians(model) / states);
 }
 
+static void write_tree(FILE *out, const trl_model *model)
+{
+    trl_tree_facts tree = trl_model_tree(model);
+    if (tree.width > 1)
+        fprintf(out,
+                "<tr><th scope=row>context<td>%d to the left, %d to the right\n<tr><th scope=row>tree<td>%d questions "
+                "about %d sets of units, up to %d deep\n",
+                tree.centre, tree.width - 1 - tree.centre, tree.questions, tree.sets, tree.depth);
+    if (trl_model_first_pass_gaussians(model) > 0)
+        write_fact(out, "Gaussians for frames that are not adapted", (double)trl_model_first_pass_gaussians(model));
+}
+
 static void write_model_text(FILE *out, const char *title, const char *text)
 {
-    if (!*text)
-        return;
-    fprintf(out, "<h3>%s</h3>\n<pre>\n", title);
-    html_text(out, text);
-    fputs("</pre>\n", out);
+    char *cut = cli_cut_lines(text);
+    if (cut && *cut) {
+        fprintf(out, "<h3>%s</h3>\n<pre>\n", title);
+        html_text(out, cut);
+        fputs("</pre>\n", out);
+    }
+    free(cut);
 }
 
 static void write_model(FILE *out, const trl_model *model)
@@ -335,6 +350,7 @@ static void write_model(FILE *out, const trl_model *model)
     write_fact(out, "tied states", trl_model_tied_states(model));
     write_fact(out, "transitions", trl_model_transitions(model));
     write_mixtures(out, model);
+    write_tree(out, model);
     write_fact(out, "values per frame", trl_model_dim(model));
     if (*trl_model_lexicon(model)) {
         fputs("<tr><th scope=row>lexicon", out);
