@@ -159,7 +159,7 @@ static void print_tree(const trl_model *model)
 {
     trl_tree_facts tree = trl_model_tree(model);
     if (tree.width > 1)
-        printf("tree: %" PRId32 " units to the left and %" PRId32 " to the right, %" PRId32 " roots, %" PRId32
+        printf("tree: looks at %" PRId32 " to the left and %" PRId32 " to the right, %" PRId32 " roots, %" PRId32
                " questions about %" PRId32 " sets of units, depth up to %" PRId32 "\n",
                tree.centre, tree.width - 1 - tree.centre, tree.roots, tree.questions, tree.sets, tree.depth);
     if (trl_model_first_pass_gaussians(model) > 0)
@@ -196,19 +196,19 @@ static int show_all(const trl_model *model)
 
 #define WIDEST 64 /* words of a context; more than any window has */
 
-/* The units that the words name; `-` is none. */
+/* The units that the words name; `#` is none. */
 static int parse_context(const trl_model *model, const char *text, int32_t *window, trl_error *err)
 {
     trl_tree_facts tree = trl_model_tree(model);
     int32_t count = 0;
-    for (const char *word = text + strspn(text, " \t\n"); *word; word += strspn(word, " \t\n")) {
+    for (const char *word = text + strspn(text, " \t"); *word; word += strspn(word, " \t")) {
         char name[256];
-        size_t length = strcspn(word, " \t\n");
+        size_t length = strcspn(word, " \t");
         snprintf(name, sizeof name, "%.*s", (int)length, word);
         if (count == WIDEST)
             break;
         window[count] = trl_model_find_unit(model, name);
-        if (window[count] < 0 && (strcmp(name, "-") != 0 || count == tree.centre))
+        if (window[count] < 0 && (strcmp(name, "#") != 0 || count == tree.centre))
             return cli_error(err, TRL_ENOENT, "context '%s': the model has no unit '%s'", text, name);
         count++;
         word += length;
@@ -217,7 +217,7 @@ static int parse_context(const trl_model *model, const char *text, int32_t *wind
         return cli_error(err, TRL_EINVAL,
                          "context '%s': the model looks at %" PRId32 " units, the one at place %" PRId32
                          " in the middle; "
-                         "`-` stands for none",
+                         "`#` stands for none",
                          text, tree.width, tree.centre + 1);
     return 0;
 }
@@ -232,7 +232,7 @@ static int show_context(const trl_model *model, const char *text, json_t *list, 
     trl_unit unit = trl_model_unit(model, window[trl_model_tree(model).centre]);
     json_t *tied = list ? json_array() : NULL;
     if (!list)
-        printf("%.*s:", (int)strcspn(text, "\n"), text);
+        printf("%s:", text);
     for (int32_t s = 0; s < unit.states; s++) {
         int32_t found = trl_model_find_tied(model, window, s);
         if (found < 0)
@@ -258,11 +258,13 @@ static int show_contexts(const trl_model *model, const struct model_values *v)
     json_t *list = v->json ? json_array() : NULL;
     int code = 0;
     for (size_t i = 0; code == 0 && i < v->contexts.count; i++) {
-        if (strcmp(v->contexts.items[i], "-") != 0)
+        int given = strcmp(v->contexts.items[i], "-") != 0;
+        if (given)
             code = show_context(model, v->contexts.items[i], list, &err);
-        else
-            while (code == 0 && fgets(line, sizeof line, stdin))
-                code = show_context(model, line, list, &err);
+        while (!given && code == 0 && fgets(line, sizeof line, stdin)) {
+            line[strcspn(line, "\n")] = '\0';
+            code = show_context(model, line, list, &err);
+        }
     }
     if (code == 0 && list)
         return print_json(list);
@@ -394,7 +396,7 @@ static int run_show(void *values, int count, char **arguments)
 
 static const cli_option show_options[] = {
     {"context", 0, CLI_LIST, offsetof(struct model_values, contexts), "UNITS",
-     "only the tied states of the unit in the middle of these, as in \"s ih t\"; `-` among them is the end of the "
+     "only the tied states of the unit in the middle of these, as in \"s ih t\"; `#` among them is the end of the "
      "utterance; `-` alone reads contexts from standard input, a line each; may be given several times"},
     {"gaussians", 0, CLI_FLAG, offsetof(struct model_values, gaussians), NULL,
      "weights, means and variances of the unit's states too"},
@@ -418,7 +420,7 @@ const cli_command cmd_model_show = {
     .options = show_options,
     .examples = "trellis model show an4.trm\n"
                 "trellis model show an4.trm AA\n"
-                "trellis model show tri.trm --context \"S IH T\" --context \"- IH T\"\n"
+                "trellis model show tri.trm --context \"S IH T\" --context \"# IH T\"\n"
                 "trellis model show --gaussians --list monophones hmmdefs sil\n"
                 "trellis model show --json exp/mono/final.mdl",
     .least = 1,
