@@ -1,5 +1,5 @@
 /* Laws of trees and of models with them, over random ones: looked up by rules, kept by copies, files and Kaldi's form. */
-#include "rule_tree_fixture.h"
+#include "tree_fixture.h"
 
 #define CASES 400
 #define WINDOWS 60
