@@ -1,4 +1,5 @@
-/* Random trees and models with them. Beside each tree stand its leaves as rules, by which it can be looked up without it. */
+/* Random trees and models with them. Beside each tree stand its leaves as rules, by which it can be looked up without
+ * it. */
 #ifndef TEST_TREE_FIXTURE_H
 #define TEST_TREE_FIXTURE_H
 
@@ -191,7 +192,8 @@ static inline int tree_model_triples(trl_model *m, const grown_tree *g)
     return all;
 }
 
-/* A model with a tree; `grown` has the tree's rules, and owns nothing of the model. Some have mixtures for a first pass. */
+/* A model with a tree; `grown` has the tree's rules, and owns nothing of the model. Some have mixtures for a first
+ * pass. */
 static inline trl_model *random_tree_model(uint64_t seed, grown_tree *grown)
 {
     dice d = {seed, 0};
