@@ -1,4 +1,5 @@
-/* Laws of trees and of models with them, over random ones: looked up by rules, kept by copies, files and Kaldi's form. */
+/* Laws of trees and of models with them, over random ones: looked up by rules, kept by copies, files and Kaldi's
+ * form. */
 #include "tree_fixture.h"
 
 #define CASES 400
