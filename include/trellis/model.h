@@ -4,8 +4,8 @@
  *     for (int32_t u = 0; u < trl_model_units(model); u++) puts(trl_model_unit(model, u).name);
  *     trl_model_destroy(model);
  *
- * A unit is what an HMM models: a phone, a phone at its place in the word (AA_B), silence. Its topology says how many states
- * it has and which arcs lead from state to state. A state's output is a tied state: a mixture of Gaussians with
+ * A unit is what an HMM models: a phone, a phone at its place in the word (AA_B), silence. Its topology says how many
+ * states it has and which arcs lead from state to state. A state's output is a tied state: a mixture of Gaussians with
  * diagonal covariance that any number of (unit, state) pairs may share. One transition id names (unit, state, tied
  * state, arc) in alignments, statistics and graphs; the numbers are those that Kaldi would give.
  *
@@ -55,8 +55,8 @@ TRL_API trl_model_options trl_model_defaults(void);
 /* Returns 0, or TRL_EINVAL saying which member is wrong and what it may be. */
 TRL_API int trl_model_options_check(const trl_model_options *options, trl_error *err);
 
-/* A model of the lexicon's phones: every tied state has one Gaussian with mean 0 and variance 1 until it is trained. `frontend`
- * is a description (frontend.h) or NULL, `dim` the dimension of its frames. */
+/* A model of the lexicon's phones: every tied state has one Gaussian with mean 0 and variance 1 until it is trained.
+ * `frontend` is a description (frontend.h) or NULL, `dim` the dimension of its frames. */
 TRL_API int trl_model_create(const trl_lexicon *lexicon, const char *frontend, int32_t dim,
                              const trl_model_options *options, trl_model **out, trl_error *err);
 
@@ -71,18 +71,19 @@ TRL_API void trl_model_destroy(trl_model *model);
 TRL_API int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int binary, trl_error *err);
 
-/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when that is NULL.
- * Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere than at their first state, and
- * models whose tied states depend on context, are refused (TRL_EUNSUPPORTED). */
+/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when
+ * that is NULL. Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere
+ * than at their first state, and models whose tied states depend on context, are refused (TRL_EUNSUPPORTED). */
 TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
 
-/* Any of these formats, recognised by how the file begins; a folder is Kaldi's, with final.mdl in it. `list`: HTK's HMM list, or Kaldi's
- * phones.txt (NULL: the one beside the model, if there is one). Returns what the format's reader returns, or TRL_EFORMAT. */
+/* Any of these formats, recognised by how the file begins; a folder is Kaldi's, with final.mdl in it. `list`: HTK's HMM
+ * list, or Kaldi's phones.txt (NULL: the one beside the model, if there is one). Returns what the format's reader
+ * returns, or TRL_EFORMAT. */
 TRL_API int trl_model_import(const char *path, const char *list, trl_model **out, trl_error *err);
 
-/* The description of the front end, for a model that comes without one. Returns 0, TRL_EINVAL (not a description, or another
- * dimension), TRL_ENOMEM. */
+/* The description of the front end, for a model that comes without one. Returns 0, TRL_EINVAL (not a description, or
+ * another dimension), TRL_ENOMEM. */
 TRL_API int trl_model_set_frontend(trl_model *model, const char *description, trl_error *err);
 
 typedef struct trl_unit {

@@ -6,7 +6,8 @@
  *     trl_model_write(model, "an4.trm", &err);
  *
  * Flat start (frames shared out evenly over the states of each transcript), then rounds: each round has a number of
- * components per state (1, 2, 4, … or a total that grows) and some iterations of Viterbi training ([000] 2.1) or Baum-Welch.
+ * components per state (1, 2, 4, … or a total that grows) and some iterations of Viterbi training ([000] 2.1) or
+ * Baum-Welch.
  */
 #ifndef TRELLIS_TRAIN_H
 #define TRELLIS_TRAIN_H
@@ -47,10 +48,9 @@ typedef struct trl_train_options {
     double occupancy_power;  /* default 0.25 */
     int iterations;          /* per round; default 4 */
     int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
-    double
-        audit; /* share of utterances searched twice in each iteration, in the band and widely, at least 50 of them; default 0.002 */
-    double beam;        /* of first alignments; default 400 */
-    int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
+    double audit;            /* share of utterances searched in the band and widely; at least 50; default 0.002 */
+    double beam;             /* of first alignments; default 400 */
+    int best_component; /* 1: states score by their best component, not the sum, so that the joint score never falls */
     double variance_floor, least_count;
     uint64_t seed;
     int unknown_words; /* trl_unknown_words; default skip */
@@ -70,8 +70,8 @@ typedef struct trl_train_options {
 TRL_API trl_train_options trl_train_defaults(void);
 TRL_API int trl_train_options_check(const trl_train_options *options, trl_error *err);
 
-/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see align.h). The same bytes for every
- * number of threads and after every interruption. */
+/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see
+ * align.h). The same bytes for every number of threads and after every interruption. */
 TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                       const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out,
                       trl_error *err);

@@ -7,10 +7,11 @@
  *
  * Where the search looks:
  *   full     every node at every frame;
- *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node the
- *            previous path did not visit takes the range of its slot: the frames of the word, or the boundary where a silence was left out.
- *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next to a long
- *            state, which may have swallowed what belongs to others, the band is long too. Afterwards the path must keep
+ *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node
+ *            the previous path did not visit takes the range of its slot: the frames of the word, or the boundary
+ *            where a silence was left out.
+ *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next
+ *            to a long state, which may have swallowed what belongs to others, the band is long too. The path must keep
  *            TRL__GUARD frames from the edge of the band of every node it visits (edges of the utterance don't count),
  *            else margin and neighbours are doubled for this utterance and the search is done again.
  *   beam     for a first alignment: tiles of frames one after the other; after each only the nodes within `beam` of the
@@ -96,9 +97,9 @@ typedef struct trl__posterior_options {
     float *slot, *phone; /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
 } trl__posterior_options;
 
-/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.
- * Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow with them:
- * paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
+/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was
+ * added. Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow
+ * with them: paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
 int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
                             trl_error *err);
 

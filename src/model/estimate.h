@@ -25,17 +25,18 @@ typedef struct trl__estimate_result {
 
 trl__estimate_options trl__estimate_defaults(void); /* 3 frames, 0.01, 1e-5, 0.01 */
 
-/* Changes the model in place. The rules, which docs/commands/train.md states too:
- * a component with less than least_count frames is dropped and the rest of its mixture re-weighted; when all are, the
- * one with the most frames stays, with its old mean and variance when it has less than least_count; a tied state without any frame keeps everything. */
+/* Changes the model in place. The rules, which docs/commands/train.md states too: a component with less than
+ * least_count frames is dropped and the rest of its mixture re-weighted; when all are, the one with the most frames
+ * stays, with its old mean and variance when it has less than least_count; a tied state without any frame keeps
+ * everything. */
 int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate_options *options,
                   trl__estimate_result *result, trl_error *err);
 
-/* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is halved and the
- * means go 0.2 standard deviations to either side. The heaviest component (by weight, then the first) is split first, so sizes need not be
- * powers of two. A tied state gets no more than count / least_frames (0: no limit), and never shrinks.
- * to_components: every state to `components`.
- * to_total: to `total` in all, shares in proportion to count^power; fewer where the limits don't allow so many. */
+/* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is
+ * halved and the means go 0.2 standard deviations to either side. The heaviest component (by weight, then the first) is
+ * split first, so sizes need not be powers of two. A tied state gets no more than count / least_frames (0: no limit),
+ * and never shrinks. to_components: every state to `components`. to_total: to `total` in all, shares in proportion to
+ * count^power; fewer where the limits don't allow so many. */
 int trl__split_to_components(trl_model *model, const double *count, int32_t components, double least_frames,
                              trl_error *err);
 int trl__split_to_total(trl_model *model, const double *count, int64_t total, double power, double least_frames,
