@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "corpus_input.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <trellis/alignment_file.h>
@@ -14,8 +15,8 @@ extern const cli_command cmd_align;
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device;
-    int no_confidence, states, margin, cue_words;
+    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device, *pronunciations;
+    int no_confidence, no_adapt, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
 
@@ -35,6 +36,7 @@ typedef struct job {
     trl_corpus *corpus;
     trl_pool *pool;
     trl_alignment_writer *writer;
+    double *uses;          /* by pronunciation of the lexicon; NULL: not wanted */
     doubtful worst[WORST]; /* the worst first */
     size_t worst_count;
 } job;
@@ -58,6 +60,8 @@ static int set_options(job *j)
     o->confidence = !v->no_confidence;
     o->confidence_margin = v->margin;
     o->likelihoods = v->likelihoods;
+    if (v->no_adapt)
+        o->adapt = 0;
     o->only = v->utterance;
     o->device = v->device;
     j->writing.states = v->states;
@@ -87,6 +91,14 @@ static int open_writer(job *j)
     return code == TRL_EINVAL ? cli_usage_error(&cmd_align, "%s", err.text) : code < 0 ? cli_failure(&err) : 0;
 }
 
+static int make_counters(job *j)
+{
+    size_t count = trl_lexicon_first(j->lexicon, trl_lexicon_words(j->lexicon));
+    if (j->values->pronunciations && !(j->uses = calloc(count, sizeof *j->uses)))
+        return cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
+    return 0;
+}
+
 static int prepare(job *j, char **arguments)
 {
     trl_error err;
@@ -100,6 +112,8 @@ static int prepare(job *j, char **arguments)
         code = cli_failure(&err);
     if (code == 0)
         code = corpus_input_lexicon(corpus, arguments[2], NULL, &j->lexicon);
+    if (code == 0)
+        code = make_counters(j);
     if (code == 0)
         code = open_writer(j);
     return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
@@ -129,10 +143,34 @@ static void note_worst(job *j, const trl_alignment *a)
     j->worst[place] = new;
 }
 
+/* With which pronunciation was each word said? Words aligned as noise have none. */
+static void count_pronunciations(job *j, const trl_alignment *a)
+{
+    for (size_t i = 0; j->uses && i < a->words.count; i++) {
+        const trl_segment *s = &a->words.items[i];
+        long word = s->index >= 0 ? trl_lexicon_find(j->lexicon, s->label) : -1;
+        if (word >= 0)
+            j->uses[trl_lexicon_first(j->lexicon, (size_t)word) + (size_t)s->id]++;
+    }
+}
+
+static int write_pronunciations(const job *j, trl_error *err)
+{
+    trl_lexicon *counted;
+    if (!j->uses)
+        return 0;
+    int code = trl_lexicon_with_counts(j->lexicon, j->uses, TRL_PRONUNCIATION_SMOOTHING, &counted, err);
+    if (code == 0)
+        code = trl_lexicon_write(counted, j->values->pronunciations, err);
+    trl_lexicon_destroy(counted);
+    return code;
+}
+
 static int use_alignment(void *user, const trl_alignment *alignment, trl_error *err)
 {
     job *j = user;
     note_worst(j, alignment);
+    count_pronunciations(j, alignment);
     return trl_alignment_writer_add(j->writer, alignment, err);
 }
 
@@ -152,6 +190,11 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             "%zu utterance%s, %.1f %s of sound in %.2f s (%.5f of real time), log-likelihood %.3f per frame -> %s",
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
+    if (s->adapted > 0)
+        cli_say(common, "adapted to %zu of %zu speaker%s: %.3f more per frame of speech", s->adapted,
+                trl_corpus_speakers(j->corpus), trl_corpus_speakers(j->corpus) == 1 ? "" : "s", s->gain);
+    else if (trl_align_passes(j->model, &j->options) > 1)
+        cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
     if (corpus_input_warn(common, j->findings) > 0 || s->utterances < WORST_OF)
         return;
     cli_say(common, "look at these first, their words fit worst:");
@@ -193,6 +236,7 @@ static int align(job *j)
     trl_align_summary summary;
     double start = clock_seconds();
     size_t count = j->options.only ? 1 : trl_corpus_count(j->corpus);
+    count *= (size_t)trl_align_passes(j->model, &j->options);
     j->options.progress = cli_progress(&j->values->common, "aligning", "utt", count);
     int code = trl_align_corpus(j->model, j->lexicon, j->corpus, &j->options, j->pool, j->findings, use_alignment, j,
                                 &summary, &err);
@@ -201,6 +245,8 @@ static int align(job *j)
         code = trl_alignment_writer_commit(j->writer, &err);
         j->writer = NULL;
     }
+    if (code == 0)
+        code = write_pronunciations(j, &err);
     if (code < 0)
         return cli_failure(&err);
     say_summary(j, &summary, clock_seconds() - start);
@@ -227,6 +273,7 @@ static int run(void *values, int count, char **arguments)
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);
     trl_lexicon_destroy(j.lexicon);
+    free(j.uses);
     trl_model_destroy(j.model);
     trl_pool_destroy(j.pool);
     return code;
@@ -253,12 +300,16 @@ static const cli_option options[] = {
      "vtt and srt: words in a subtitle at most; 1: each by itself (default 7)"},
     {"cue-pause", 0, CLI_NUMBER, offsetof(struct values, cue_pause), "SECONDS",
      "vtt and srt: a longer silence ends a subtitle (default 0.5)"},
+    {"count-pronunciations", 0, CLI_TEXT, offsetof(struct values, pronunciations), "FILE",
+     "write the lexicon again, with the probabilities that pronunciations have in these alignments"},
     {"no-confidence", 0, CLI_FLAG, offsetof(struct values, no_confidence), NULL,
      "leave the confidences out: less work"},
     {"confidence-margin", 0, CLI_INT, offsetof(struct values, margin), "FRAMES",
      "other paths so far around the best one count for the confidence (default 20)"},
     {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, scale), "X",
      "factor on the log-likelihoods in the confidence (default 0.1)"},
+    {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
+     "with a model from speaker-adaptive training: align in one pass, with its mixtures for frames as they come"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "paths that fall so far behind in log-likelihood are given up; widened where none is left (default 400)"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
@@ -303,6 +354,16 @@ const cli_command cmd_align = {
         "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
         "named. "
         "The fits are in alignments.jsonl.\n\n"
+        "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
+        "three times: two passes align and estimate a linear transform for each speaker (fMLLR), the last one aligns "
+        "with adapted frames. Who has less than 500 frames of speech is aligned with the model's mixtures for frames "
+        "as "
+        "they come, and so is sound from a pipe. With --no-adapt everybody is.\n\n"
+        "Where the lexicon has several pronunciations of a word, the alignment chooses. --count-pronunciations writes "
+        "a "
+        "lexicon whose probabilities say how often it chose each: (uses + p) / (uses of the word + 1), where p are the "
+        "probabilities that the word had in LEXICON, divided by their sum. So they sum up to 1 for each word, and "
+        "words that do not occur keep the proportions they had.\n\n"
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,

@@ -20,6 +20,7 @@ struct model_values {
     cli_common common;
     const char *list;
     int json, gaussians;
+    cli_list contexts;
 };
 
 static const char *kind_name(trl_unit_kind kind)
@@ -154,6 +155,18 @@ static void print_tied_states(const trl_model *model, id_range ids)
     putchar('\n');
 }
 
+static void print_tree(const trl_model *model)
+{
+    trl_tree_facts tree = trl_model_tree(model);
+    if (tree.width > 1)
+        printf("tree: looks at %" PRId32 " to the left and %" PRId32 " to the right, %" PRId32 " roots, %" PRId32
+               " questions about %" PRId32 " sets of units, depth up to %" PRId32 "\n",
+               tree.centre, tree.width - 1 - tree.centre, tree.roots, tree.questions, tree.sets, tree.depth);
+    if (trl_model_first_pass_gaussians(model) > 0)
+        printf("first pass: %" PRId64 " Gaussians for frames that are not adapted to their speaker\n",
+               trl_model_first_pass_gaussians(model));
+}
+
 static int show_all(const trl_model *model)
 {
     int32_t units = trl_model_units(model), end = 1, last = trl_model_transitions(model);
@@ -175,7 +188,88 @@ static int show_all(const trl_model *model)
     printf("\n%" PRId32 " units, %" PRId32 " tied states, %" PRId64 " Gaussians, %" PRId32 " transitions, %" PRId32
            " dimensions\n",
            units, trl_model_tied_states(model), trl_model_gaussians(model), last, trl_model_dim(model));
+    print_tree(model);
     return EXIT_CLEAN;
+}
+
+/* ---- show: contexts ---- */
+
+#define WIDEST 64 /* words of a context; more than any window has */
+
+/* The units that the words name; `-` is none. */
+static int parse_context(const trl_model *model, const char *text, int32_t *window, trl_error *err)
+{
+    trl_tree_facts tree = trl_model_tree(model);
+    int32_t count = 0;
+    for (const char *word = text + strspn(text, " \t"); *word; word += strspn(word, " \t")) {
+        char name[256];
+        size_t length = strcspn(word, " \t");
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        if (count == WIDEST)
+            break;
+        window[count] = trl_model_find_unit(model, name);
+        if (window[count] < 0 && (strcmp(name, "-") != 0 || count == tree.centre))
+            return cli_error(err, TRL_ENOENT, "context '%s': the model has no unit '%s'", text, name);
+        count++;
+        word += length;
+    }
+    if (count != tree.width)
+        return cli_error(err, TRL_EINVAL,
+                         "context '%s': the model looks at %" PRId32 " units, the one at place %" PRId32
+                         " in the middle; "
+                         "`-` stands for none",
+                         text, tree.width, tree.centre + 1);
+    return 0;
+}
+
+/* "s ih t: 12 40 7": the tied state of every state of the unit in the middle. */
+static int show_context(const trl_model *model, const char *text, json_t *list, trl_error *err)
+{
+    int32_t window[WIDEST];
+    int code = parse_context(model, text, window, err);
+    if (code < 0)
+        return code;
+    trl_unit unit = trl_model_unit(model, window[trl_model_tree(model).centre]);
+    json_t *tied = list ? json_array() : NULL;
+    if (!list)
+        printf("%s:", text);
+    for (int32_t s = 0; s < unit.states; s++) {
+        int32_t found = trl_model_find_tied(model, window, s);
+        if (found < 0)
+            return cli_error(err, TRL_EUNSUPPORTED,
+                             "the model does not say which tied state it is: Kaldi's file `tree` "
+                             "must lie beside it");
+        if (list)
+            append(tied, json_integer(found));
+        else
+            printf(" %" PRId32, found);
+    }
+    if (list)
+        append(list, json_pack("{ssssso}", "context", text, "unit", unit.name, "tied_states", tied));
+    else
+        putchar('\n');
+    return 0;
+}
+
+static int show_contexts(const trl_model *model, const struct model_values *v)
+{
+    trl_error err;
+    char line[4096];
+    json_t *list = v->json ? json_array() : NULL;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < v->contexts.count; i++) {
+        int given = strcmp(v->contexts.items[i], "-") != 0;
+        if (given)
+            code = show_context(model, v->contexts.items[i], list, &err);
+        while (!given && code == 0 && fgets(line, sizeof line, stdin)) {
+            line[strcspn(line, "\n")] = '\0';
+            code = show_context(model, line, list, &err);
+        }
+    }
+    if (code == 0 && list)
+        return print_json(list);
+    json_decref(list);
+    return code < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
 /* ---- show: JSON ---- */
@@ -230,17 +324,36 @@ static json_t *json_unit(const trl_model *model, int32_t unit, int32_t *next, in
                      json_states(model, unit, next, gaussians));
 }
 
+static json_t *json_tree(const trl_model *model)
+{
+    trl_tree_facts tree = trl_model_tree(model);
+    return json_pack("{sisisisisisi}", "width", (int)tree.width, "centre", (int)tree.centre, "roots", (int)tree.roots,
+                     "questions", (int)tree.questions, "sets", (int)tree.sets, "depth", (int)tree.depth);
+}
+
+/* Parts that not every model has. */
+static void add_parts(const trl_model *model, json_t *root)
+{
+    if (trl_model_tree(model).width > 1)
+        json_lost |= json_object_set_new(root, "tree", json_tree(model)) != 0;
+    if (trl_model_first_pass_gaussians(model) > 0)
+        json_lost |=
+            json_object_set_new(root, "first_pass_gaussians", json_integer(trl_model_first_pass_gaussians(model))) != 0;
+}
+
 static json_t *json_model(const trl_model *model, int gaussians)
 {
     json_t *units = json_array();
     int32_t next = 1;
     for (int32_t u = 0; u < trl_model_units(model); u++)
         append(units, json_unit(model, u, &next, gaussians));
-    return json_pack("{sisisIsissssssssso}", "dimension", (int)trl_model_dim(model), "tied_states",
-                     (int)trl_model_tied_states(model), "gaussians", (json_int_t)trl_model_gaussians(model),
-                     "transitions", (int)trl_model_transitions(model), "frontend", trl_model_frontend(model), "lexicon",
-                     trl_model_lexicon(model), "provenance", trl_model_provenance(model), "history",
-                     trl_model_history(model), "units", units);
+    json_t *root = json_pack("{sisisIsissssssssso}", "dimension", (int)trl_model_dim(model), "tied_states",
+                             (int)trl_model_tied_states(model), "gaussians", (json_int_t)trl_model_gaussians(model),
+                             "transitions", (int)trl_model_transitions(model), "frontend", trl_model_frontend(model),
+                             "lexicon", trl_model_lexicon(model), "provenance", trl_model_provenance(model), "history",
+                             trl_model_history(model), "units", units);
+    add_parts(model, root);
+    return root;
 }
 
 static int show(const trl_model *model, const struct model_values *v, const char *name)
@@ -266,9 +379,11 @@ static int run_show(void *values, int count, char **arguments)
     trl_model *model;
     if (v->gaussians && count < 2 && !v->json)
         return cli_usage_error(&cmd_model_show, "--gaussians shows those of one unit; name it, or ask for --json");
+    if (v->contexts.count > 0 && (count == 2 || v->gaussians))
+        return cli_usage_error(&cmd_model_show, "--context names the unit itself, and shows no Gaussians");
     if (trl_model_import(arguments[0], v->list, &model, &err) < 0)
         return cli_failure(&err);
-    int code = show(model, v, count == 2 ? arguments[1] : NULL);
+    int code = v->contexts.count > 0 ? show_contexts(model, v) : show(model, v, count == 2 ? arguments[1] : NULL);
     trl_model_destroy(model);
     return code;
 }
@@ -280,6 +395,9 @@ static int run_show(void *values, int count, char **arguments)
     }
 
 static const cli_option show_options[] = {
+    {"context", 0, CLI_LIST, offsetof(struct model_values, contexts), "UNITS",
+     "only the tied states of the unit in the middle of these, as in \"s ih t\"; `-` among them is the end of the "
+     "utterance; `-` alone reads contexts from standard input, a line each; may be given several times"},
     {"gaussians", 0, CLI_FLAG, offsetof(struct model_values, gaussians), NULL,
      "weights, means and variances of the unit's states too"},
     {"json", 0, CLI_FLAG, offsetof(struct model_values, json), NULL, "everything as JSON"},
@@ -296,10 +414,13 @@ const cli_command cmd_model_show = {
         "Gaussians, tied states. With a UNIT, prints its states with the transitions that leave them: target, "
         "probability and, in brackets, the transition's number. Units, states and tied states count from 0, "
         "transitions "
-        "from 1. " MODELS,
+        "from 1.\n\n"
+        "Where tied states depend on the units around, a tree chooses them; --context asks it, `trellis model draw` "
+        "draws it. " MODELS,
     .options = show_options,
     .examples = "trellis model show an4.trm\n"
                 "trellis model show an4.trm AA\n"
+                "trellis model show tri.trm --context \"S IH T\" --context \"- IH T\"\n"
                 "trellis model show --gaussians --list monophones hmmdefs sil\n"
                 "trellis model show --json exp/mono/final.mdl",
     .least = 1,
@@ -370,6 +491,7 @@ static json_t *stat_json(const trl_model *model, const numbers *n)
                   (int)trl_model_transitions(model), "gaussians", (json_int_t)trl_model_gaussians(model), "parameters",
                   (json_int_t)n->parameters, "variance", n->variance[0], n->variance[1], "weight", n->weight[0],
                   n->weight[1], "transition_probability", n->transition[0], n->transition[1], "components", histogram);
+    add_parts(model, root);
     if (n->bytes >= 0)
         json_lost |= json_object_set_new(root, "bytes", json_integer(n->bytes)) != 0;
     return root;
@@ -377,6 +499,7 @@ static json_t *stat_json(const trl_model *model, const numbers *n)
 
 static int print_stat(const trl_model *model, const numbers *n)
 {
+    trl_tree_facts tree = trl_model_tree(model);
     printf("dimensions    %" PRId32 "\n", trl_model_dim(model));
     printf("units         %" PRId32 " (%" PRId32 " phones, %" PRId32 " silence, %" PRId32 " noise)\n",
            trl_model_units(model), n->kinds[TRL_UNIT_PHONE], n->kinds[TRL_UNIT_SILENCE], n->kinds[TRL_UNIT_NOISE]);
@@ -387,6 +510,12 @@ static int print_stat(const trl_model *model, const numbers *n)
     printf("variances     %g to %g\n", n->variance[0], n->variance[1]);
     printf("weights       %g to %g\n", n->weight[0], n->weight[1]);
     printf("parameters    %" PRId64 "\n", n->parameters);
+    if (tree.width > 1)
+        printf("tree          %" PRId32 " units wide, %" PRId32 " roots, %" PRId32 " questions about %" PRId32
+               " sets, depth up to %" PRId32 "\n",
+               tree.width, tree.roots, tree.questions, tree.sets, tree.depth);
+    if (trl_model_first_pass_gaussians(model) > 0)
+        printf("first pass    %" PRId64 " Gaussians\n", trl_model_first_pass_gaussians(model));
     if (n->bytes >= 0)
         printf("file          %" PRId64 " bytes\n", n->bytes);
     printf("\ncomponents  tied states\n");
@@ -425,7 +554,7 @@ const cli_command cmd_model_stat = {
     .description =
         "Prints how large the model is: units, tied states, Gaussians, transitions, parameters (a weight, means and "
         "variances per Gaussian, a probability per transition), the range of variances, weights and transition "
-        "probabilities, and how many tied states have how many components. " MODELS,
+        "probabilities, the size of the tree, and how many tied states have how many components. " MODELS,
     .options = stat_options,
     .examples = "trellis model stat an4.trm\n"
                 "trellis model stat --json exp/mono/final.mdl",

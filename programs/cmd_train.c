@@ -16,7 +16,9 @@ struct values {
     frontend_input frontend;
     corpus_input corpus;
     const char *output, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
-    const char *silence_topology;
+    const char *silence_topology, *stages, *from, *questions, *varmix, *context;
+    int leaves, lda_splice, lda_dim;
+    double least_leaf_frames, least_gain, gaussians, sample;
     int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
 };
@@ -29,6 +31,7 @@ typedef struct job {
     trl_findings *findings;
     trl_corpus *corpus;
     trl_lexicon *lexicon;
+    trl_model *from;
     trl_pool *pool;
     char *folder, *journal;
     double seconds;      /* of the iterations so far */
@@ -52,10 +55,56 @@ static int parse_margin(const char *given, int *margin)
     return 0;
 }
 
-/* Options of the front end say nothing to features that are made already. */
+/* Two numbers with a comma between. */
+static int parse_pair(const char *option, const char *given, double *first, double *second)
+{
+    char *end;
+    if (!given)
+        return 0;
+    *first = strtod(given, &end);
+    if (end != given && *end == ',') {
+        const char *rest = end + 1;
+        *second = strtod(rest, &end);
+        if (end != rest && *end == '\0')
+            return 0;
+    }
+    return cli_usage_error(&cmd_train, "--%s is two numbers with a comma between, not '%s'", option, given);
+}
+
+static int set_stage_options(const struct values *v, trl_train_options *o)
+{
+    double left = o->context_left, right = o->context_right;
+    int code = parse_pair("varmix", v->varmix, &o->varmix_alpha, &o->varmix_beta);
+    if (code == 0)
+        code = parse_pair("context", v->context, &left, &right);
+    if (code == 0 && !(v->gaussians >= 0 && v->gaussians <= INT32_MAX))
+        code = cli_usage_error(&cmd_train, "--gaussians is a number of Gaussians, 0 to %d, not %g", INT32_MAX,
+                               v->gaussians);
+    if (code == 0 && !(fabs(left) < 1000 && fabs(right) < 1000 && left == floor(left) && right == floor(right)))
+        code = cli_usage_error(&cmd_train, "--context is two whole numbers, not '%s'", v->context);
+    if (code)
+        return code;
+    o->context_left = (int)left;
+    o->context_right = (int)right;
+    o->stages = v->stages ? v->stages : o->stages;
+    o->questions = v->questions;
+    o->leaves = v->leaves;
+    o->least_leaf_frames = v->least_leaf_frames;
+    o->least_gain = v->least_gain;
+    o->context_gaussians = (int64_t)v->gaussians;
+    o->sample_frames = v->sample;
+    o->lda_splice = v->lda_splice;
+    o->lda_dim = v->lda_dim;
+    return 0;
+}
+
+/* Options of the front end say nothing to features that are made already, or to a model that has one. */
 static int check_features(const struct values *v)
 {
     const frontend_input *f = &v->frontend;
+    if (v->from && (f->preset || f->config || f->transform || f->set.count > 0))
+        return cli_usage_error(&cmd_train, "--from's model has its front end: --preset, --config, --set and --transform "
+                                           "are for a new one");
     if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->corpus.channel))
         return cli_usage_error(&cmd_train, "--features have their front end: --preset, --config, --set, --transform "
                                            "and --channel are for the sound");
@@ -73,6 +122,8 @@ static int set_options(job *j)
     int code = check_features(v);
     if (code == 0 && !(v->total >= 0 && v->total <= INT32_MAX))
         code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
+    if (code == 0)
+        code = set_stage_options(v, o);
     if (code)
         return code;
     code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
@@ -121,38 +172,37 @@ static void print_time(char *text, size_t size, double seconds)
         snprintf(text, size, "%.1f h", seconds / 3600);
 }
 
-/* An iteration's cost grows with the Gaussians, so what is left is counted with those that are still to come. */
+/* An iteration's cost grows with the Gaussians, so what is left of the stage is counted with those that are still to come. */
 static double time_left(const job *j, const trl_iteration *n)
 {
-    double left = 0, per = n->seconds / (n->components + 1);
+    double left = 0, share = 1;
     for (int i = n->number + 1; i <= n->of; i++) {
-        double components = ldexp(1, (i - 2) / j->options.iterations);
-        left += per * (fmin(components, j->options.total_gaussians > 0 ? components : j->options.components) + 1);
+        if ((i - n->first - (n->stage_number == 1 && !j->from)) % j->options.iterations == 0)
+            share *= 2;
+        left += n->seconds * (share * n->components + 1) / (n->components + 1);
     }
     return left;
 }
 
-static void say_iteration(void *user, const trl_iteration *n)
+static void say_stage(const job *j, const trl_iteration *n)
 {
-    job *j = user;
-    char left[32];
-    print_time(left, sizeof left, time_left(j, n));
-    j->seconds += n->seconds;
-    if (n->number == 1)
+    if (n->number == n->first && n->stages > 1)
+        cli_say(&j->values->common, "stage %d/%d: %s, %d tied states", n->stage_number, n->stages, n->stage,
+                n->tied_states);
+    if (n->number == n->first)
         cli_say(&j->values->common,
                 "iteration  components  Gaussians  log-likelihood  hours/hour  search  redone   audit      left");
-    char audit[32] = "", score[32] = "-";
-    if (n->audited > 0)
-        snprintf(audit, sizeof audit, "%.3f %%", 100 * (1 - n->audited_differ / n->audited_frames));
-    if (n->number > 1)
-        snprintf(score, sizeof score, "%.4f", n->log_likelihood);
-    const char *search = n->number == 1                         ? "none"
-                         : n->wide                              ? "beam"
-                         : j->options.margin == TRL_MARGIN_FULL ? "full"
-                                                                : "band";
-    cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14s  %10.0f  %-6s  %5.2f %%  %-9s  %s", n->number, n->of,
-            n->components, (long long)n->gaussians, score, n->sound / n->seconds, search,
-            100 * (double)n->redone / (double)(n->utterances + n->failed), audit, left);
+}
+
+static void say_stage_end(const job *j, const trl_iteration *n)
+{
+    if (n->number == n->of && n->stages > 1)
+        cli_say(&j->values->common, "%s: %d leaves, %lld Gaussians, log-likelihood %.4f per frame, %.1f s", n->stage,
+                n->tied_states, (long long)n->gaussians, n->log_likelihood, n->stage_seconds);
+}
+
+static void say_losses(job *j, const trl_iteration *n)
+{
     if (n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
@@ -164,6 +214,30 @@ static void say_iteration(void *user, const trl_iteration *n)
     j->kept_states = n->kept_states;
 }
 
+static void say_iteration(void *user, const trl_iteration *n)
+{
+    job *j = user;
+    char left[32];
+    print_time(left, sizeof left, time_left(j, n));
+    j->seconds += n->number == n->of ? n->stage_seconds : 0;
+    say_stage(j, n);
+    if (n->transform_gain > 0)
+        cli_say(&j->values->common, "           the transform%s %.3f log-likelihood per frame",
+                strcmp(n->stage, "sat") == 0 ? "s of the speakers gain" : " gains", n->transform_gain);
+    int flat = n->number == 1 && !j->from;
+    char audit[32] = "", score[32] = "-";
+    if (n->audited > 0)
+        snprintf(audit, sizeof audit, "%.3f %%", 100 * (1 - n->audited_differ / n->audited_frames));
+    if (!flat)
+        snprintf(score, sizeof score, "%.4f", n->log_likelihood);
+    const char *search = flat ? "none" : n->wide ? "beam" : j->options.margin == TRL_MARGIN_FULL ? "full" : "band";
+    cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14s  %10.0f  %-6s  %5.2f %%  %-9s  %s", n->number, n->of,
+            n->components, (long long)n->gaussians, score, n->sound / n->seconds, search,
+            100 * (double)n->redone / (double)(n->utterances + n->failed), audit, left);
+    say_losses(j, n);
+    say_stage_end(j, n);
+}
+
 /* ---- The command ---- */
 
 static int prepare(job *j, char **arguments)
@@ -171,7 +245,11 @@ static int prepare(job *j, char **arguments)
     static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
     int code = set_options(j);
-    if (code == 0)
+    trl_error err;
+    if (code == 0 && v->from && trl_model_read(v->from, &j->from, &err) < 0)
+        code = cli_failure(&err);
+    j->options.from = j->from;
+    if (code == 0 && !v->from)
         code = frontend_input_create(&cmd_train, &v->frontend, settings, &j->frontend);
     if (code == 0)
         code = cli_pool(&v->common, &j->pool);
@@ -242,13 +320,16 @@ static int run(void *values, int count, char **arguments)
     trl_findings_destroy(j.findings);
     trl_pool_destroy(j.pool);
     trl_frontend_destroy(j.frontend);
+    trl_model_destroy(j.from);
     free(j.folder);
     free(j.journal);
     return code;
 }
 
-static const struct values defaults = {.components = 32,
-                                       .iterations = 4,
+static const struct values defaults = {.iterations = 4,
+                                       .sample = 256000,
+                                       .lda_splice = 4,
+                                       .lda_dim = 39,
                                        .states = 3,
                                        .silence_states = 5,
                                        .silence_between = 0.5,
@@ -260,12 +341,33 @@ static const struct values defaults = {.components = 32,
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "MODEL", "the model file (.trm)"},
+    {"stages", 0, CLI_TEXT, offsetof(struct values, stages), "LIST",
+     "mono (default), and after it, with commas between, tri, lda, sat"},
+    {"from", 0, CLI_TEXT, offsetof(struct values, from), "MODEL", "the first stage starts from this model"},
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
-     "Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32)"},
+     "mono: Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32; 8 when stages follow)"},
     {"total", 0, CLI_NUMBER, offsetof(struct values, total), "N",
-     "instead: so many Gaussians in all, shared out by how much data a state has"},
+     "mono, instead: so many Gaussians in all, shared out by how much data a state has"},
     {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P", "with --total: shares go by frames^P (default 0.25)"},
     {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N", "per number of components (default 4)"},
+    {"leaves", 0, CLI_INT, offsetof(struct values, leaves), "N",
+     "tied states of phones in context, at most (default: 480 per 42 minutes of sound, 8000 per 400 hours)"},
+    {"leaf-frames", 0, CLI_NUMBER, offsetof(struct values, least_leaf_frames), "N",
+     "that a leaf of the tree has at least (default: a tenth of the average, 20 to 18000)"},
+    {"gain", 0, CLI_NUMBER, offsetof(struct values, least_gain), "G",
+     "log-likelihood that a split of the tree brings at least (default 0)"},
+    {"context", 0, CLI_TEXT, offsetof(struct values, context), "LEFT,RIGHT",
+     "phones on either side (default 1,1: triphones; 2,2: quinphones)"},
+    {"questions", 0, CLI_TEXT, offsetof(struct values, questions), "FILE",
+     "for the tree: HTK's QS lines, or a set of phones per line (default: made from the data)"},
+    {"varmix", 0, CLI_TEXT, offsetof(struct values, varmix), "A,B",
+     "Gaussians of a state in context: B times frames^A (default 0.3,2.2)"},
+    {"gaussians", 0, CLI_NUMBER, offsetof(struct values, gaussians), "N",
+     "instead: so many in all, shared out like --total"},
+    {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
+     "states with more are estimated from a random sample of so many (default 256000)"},
+    {"lda-splice", 0, CLI_INT, offsetof(struct values, lda_splice), "FRAMES", "on either side (default 4)"},
+    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N", "values per frame after LDA (default 39)"},
     {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
@@ -306,7 +408,7 @@ static const cli_option options[] = {
 
 const cli_command cmd_train = {
     .name = "train",
-    .synopsis = "CORPUS LEXICON -o MODEL [--components N]",
+    .synopsis = "CORPUS LEXICON -o MODEL [--stages mono,tri,lda,sat]",
     .summary = "trains an acoustic model by Viterbi training",
     .description =
         "Reads a corpus with transcripts and a pronunciation lexicon, computes features (13 MFCCs with C0, their first "

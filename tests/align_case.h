@@ -93,6 +93,14 @@ static inline void define_band(const align_case *c, const trl__run *runs, size_t
     *end = smaller(*end, (int32_t)c->frames.rows);
 }
 
+/* Are they the same state of the same phone, maybe in two copies? */
+static inline int is_same_state(const trl__graph *g, int32_t a, int32_t b)
+{
+    const trl__graph_phone *x = &g->phone[g->node_phone[a]], *y = &g->phone[g->node_phone[b]];
+    return x->slot == y->slot && x->variant == y->variant && x->place == y->place &&
+           g->node_state[a] == g->node_state[b];
+}
+
 static inline void define_bands(const align_case *c, const trl__run *runs, size_t count, int margin, int neighbours,
                                 trl__bands bands)
 {
@@ -105,7 +113,7 @@ static inline void define_bands(const align_case *c, const trl__run *runs, size_
         for (int32_t n = slot->first_node; n < slot->end_node; n++) {
             int64_t from = -1, to = -1;
             for (int64_t i = begin; i < end; i++)
-                if (runs[i].node == n) {
+                if (is_same_state(&c->graph, runs[i].node, n)) {
                     from = from < 0 ? i : from;
                     to = i + 1;
                 }

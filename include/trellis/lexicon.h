@@ -54,6 +54,23 @@ TRL_API int trl_lexicon_fold_case(trl_lexicon *lexicon, trl_error *err);
 TRL_API size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word);
 TRL_API trl_pronunciation trl_lexicon_pronunciation(const trl_lexicon *lexicon, size_t word, size_t variant);
 
+/* For arrays by pronunciation: where those of a word begin, its variant v has the place trl_lexicon_first(lexicon, word) + v. Of
+ * trl_lexicon_words(lexicon): how many there are in all. */
+TRL_API size_t trl_lexicon_first(const trl_lexicon *lexicon, size_t word);
+
+#define TRL_PRONUNCIATION_SMOOTHING 1.0 /* uses: what is usual */
+
+/* A copy whose probabilities come from how often each pronunciation was used (count, by place as above; an alignment says which variant a
+ * word was said with): (count + smoothing * p) / (count of the word + smoothing). p are the word's old probabilities, divided by their sum;
+ * smoothing, above 0, is a number of uses that they share. So probabilities of a word sum up to 1, none is 0, and a
+ * word that was never used keeps the proportions it had. Returns 0, TRL_EINVAL (a count or smoothing that can't be), TRL_ENOMEM. */
+TRL_API int trl_lexicon_with_counts(const trl_lexicon *lexicon, const double *count, double smoothing,
+                                    trl_lexicon **out, trl_error *err);
+
+/* Lines of word, probability, phones, as Kaldi's lexiconp.txt; words in their order. The reader gets the same lexicon from it, though phones may be
+ * numbered otherwise. "-" is standard output. Returns 0, TRL_EIO, TRL_ENOENT (no such folder), TRL_ENOMEM. */
+TRL_API int trl_lexicon_write(const trl_lexicon *lexicon, const char *path, trl_error *err);
+
 TRL_END_DECLS
 
 #endif

@@ -1,13 +1,17 @@
 /* Training: from a corpus and a lexicon to a model.
  *
  *     trl_train_options o = trl_train_defaults();
- *     o.components = 8;
+ *     o.stages = "mono,tri,lda,sat";
  *     trl_train(corpus, lexicon, frontend, &o, pool, skipped, &model, &err);
  *     trl_model_write(model, "an4.trm", &err);
  *
- * Flat start (frames shared out evenly over the states of each transcript), then rounds: each round has a number of
- * components per state (1, 2, 4, … or a total that grows) and some iterations of Viterbi training ([000] 2.1) or
- * Baum-Welch.
+ * Stages, each from the model and the alignments of the one before:
+ *   mono  phones without context, from a flat start: frames shared out evenly over the states of each transcript
+ *   tri   phones in context, across words too; a decision tree ties what is alike
+ *   lda   spliced frames, projected by linear discriminant analysis, then semi-tied covariances; a new tree
+ *   sat   speaker-adaptive training: an affine transform (fMLLR) of each speaker's frames; a new tree
+ * A stage has rounds: each round has a number of components per state (1, 2, 4, … or a total that grows) and some
+ * iterations of Viterbi training ([000] 2.1) or Baum-Welch.
  */
 #ifndef TRELLIS_TRAIN_H
 #define TRELLIS_TRAIN_H
@@ -17,11 +21,17 @@
 
 TRL_BEGIN_DECLS
 
+#define TRL_MOST_STAGES 16
+
 typedef enum trl_em { TRL_EM_VITERBI, TRL_EM_BAUM_WELCH } trl_em;
 
 /* What one iteration did; seconds are wall time, steps are sums over threads. */
 typedef struct trl_iteration {
-    int32_t number, of; /* from 1 */
+    const char *stage;  /* its name */
+    int32_t stage_number, stages; /* from 1; of how many */
+    int32_t number;     /* from 1, over all stages */
+    int32_t first, of;  /* the stage's first and last */
+    int32_t tied_states;
     int32_t components; /* the most of any state */
     int64_t gaussians;
     double log_likelihood; /* per frame */
@@ -34,7 +44,9 @@ typedef struct trl_iteration {
     double audited_frames, audited_differ; /* … frames, and those that came out otherwise */
     int64_t dropped, floored,
         kept_states; /* by the estimate: components without data, variances at the floor, states without data */
-    double seconds;  /* wall */
+    double transform_gain; /* log-likelihood per frame that a transform estimated ahead of this iteration brought; 0: there was none */
+    double seconds;        /* wall */
+    double stage_seconds;  /* wall, since the stage began */
     double sound;    /* seconds of sound */
     double load, score, alpha, backtrack, accumulate, estimate; /* seconds of processor time */
     double gaussians_scored;                                    /* frames x components in step 1 */
@@ -42,15 +54,28 @@ typedef struct trl_iteration {
 
 typedef struct trl_train_options {
     trl_model_options model;
+    const char *stages;      /* names, with commas between; default "mono" */
+    const trl_model *from;   /* the first stage starts from this model; NULL: mono from a flat start */
     int em;                  /* trl_em */
-    int components;          /* per state at the end; default 32: 1-2-4-8-16-32 */
-    int64_t total_gaussians; /* instead: so many in all, shared out by occupancy; 0: by components */
+    int components;          /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
+    int64_t total_gaussians; /* mono, instead: so many in all, shared out by occupancy; 0: by components */
     double occupancy_power;  /* default 0.25 */
+    int context_left, context_right; /* units of context on either side; default 1 and 1: triphones */
+    const char *questions;  /* file of questions for the tree (HTK's QS, Kaldi's sets); NULL: made from the data */
+    int leaves;             /* the most tied states of a tree; 0, the default: 480 per 42 minutes, 8000 per 400 hours */
+    double least_leaf_frames; /* of a leaf; 0, the default: a tenth of the average, 20 to 18,000 */
+    double least_gain;        /* log-likelihood in all that a split of the tree must bring; default 0 */
+    double varmix_alpha, varmix_beta; /* components of a state in context: beta * frames ^ alpha ([001] eq. 1); default 0.3, 2.2 */
+    int64_t context_gaussians; /* instead: so many in all, shared out by occupancy; 0: by alpha and beta */
+    double sample_frames; /* states with more frames are estimated from a random sample of so many; default 256,000 */
+    int lda_splice;       /* frames on either side; default 4 */
+    int lda_dim;          /* default 39 */
     int iterations;          /* per round; default 4 */
     int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
-    double audit;            /* share of utterances searched in the band and widely; at least 50; default 0.002 */
-    double beam;             /* of first alignments; default 400 */
-    int best_component; /* 1: states score by their best component, not the sum, so that the joint score never falls */
+    double
+        audit; /* share of utterances searched twice in each iteration, in the band and widely, at least 50 of them; default 0.002 */
+    double beam;        /* of first alignments; default 400 */
+    int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
     double variance_floor, least_count;
     uint64_t seed;
     int unknown_words; /* trl_unknown_words; default skip */

@@ -22,6 +22,12 @@ typedef struct trl__fmllr_stats {
     double *g; /* dim packed upper triangles of (dim + 1) rows */
 } trl__fmllr_stats;
 
+/* Numbers of such a triangle. */
+static inline size_t trl__fmllr_packed(int32_t dim)
+{
+    return ((size_t)dim + 1) * ((size_t)dim + 2) / 2;
+}
+
 typedef struct trl__fmllr_options {
     double least_frames; /* with fewer the transform stays the identity; default 500 */
     int32_t rounds;      /* over all rows, at most; default 40 */
@@ -45,7 +51,15 @@ int trl__fmllr_stats_merge(trl__fmllr_stats *stats, const trl__fmllr_stats *othe
 int trl__fmllr_estimate(const trl__fmllr_stats *stats, const trl__fmllr_options *options, trl_matrix *transform,
                         trl__fmllr_summary *summary, trl_error *err);
 
+int trl__fmllr_identity(int32_t dim, trl_matrix *transform, trl_error *err);
+
 /* out may be `frames` itself. */
 int trl__fmllr_apply(const trl_matrix *transform, const trl_matrix *frames, trl_matrix *out, trl_error *err);
+
+/* One transform that does what `first` and then `second` do: an estimate from frames that were adapted already goes on top. */
+int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_matrix *out, trl_error *err);
+
+/* log |det A|; -inf where A has no inverse. */
+int trl__fmllr_log_det(const trl_matrix *transform, double *log_det, trl_error *err);
 
 #endif

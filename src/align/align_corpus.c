@@ -1,8 +1,13 @@
 /* Forced alignment of a corpus. Each thread makes the frames of an utterance, finds its path and cuts it into segments; results wait
  * in slots until it is their turn. Memory: sixteen utterances per thread.
  *
+ * A model for adapted frames is brought to each speaker first: passes over the same sound that find paths and estimate transforms
+ * (adapt_pass.h). In every pass, utterances of speakers who have a transform are adapted and searched with the model's mixtures, all others
+ * with the mixtures for frames as they come.
+ *
  * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads
  * work on a batch. */
+#include "align/adapt_pass.h"
 #include "align/fit.h"
 #include "align/segments.h"
 #include "align/unknown_words.h"
@@ -22,6 +27,7 @@ typedef struct worker {
     trl__aligner *aligner;
     trl__graph graph;
     trl__scratch posteriors;
+    const trl__parameters *parameters; /* for the utterance in hand */
 } worker;
 
 /* An utterance on its way: what it says, and its alignment or why there is none. */
@@ -51,7 +57,8 @@ typedef struct alignment_job {
     trl_frontend_options frontend;
     trl__unit_map *map;
     trl__device *device;
-    trl__parameters *parameters;
+    trl__parameters *parameters, *adapted_parameters; /* for frames as they come; NULL: no such frames */
+    trl__adaptation *adaptation;                      /* NULL: nobody is adapted */
     trl__unknown_words unknown;
     trl__rivals rivals;
     trl__fits fits;
@@ -63,7 +70,8 @@ typedef struct alignment_job {
 
 trl_align_options trl_align_defaults(void)
 {
-    return (trl_align_options){.beam = 400, .acoustic_scale = 0.1, .confidence_margin = 20, .confidence = 1};
+    return (trl_align_options){
+        .beam = 400, .acoustic_scale = 0.1, .confidence_margin = 20, .confidence = 1, .adapt = 2};
 }
 
 int trl_align_options_check(const trl_align_options *o, trl_error *err)
@@ -77,7 +85,14 @@ int trl_align_options_check(const trl_align_options *o, trl_error *err)
     if (o->confidence_margin < 1)
         return trl__fail(err, TRL_EINVAL, "confidence_margin is %d frames; it must be at least 1",
                          o->confidence_margin);
+    if (o->adapt < 0)
+        return trl__fail(err, TRL_EINVAL, "adapt is %d estimates; it must not be negative", o->adapt);
     return 0;
+}
+
+int trl_align_passes(const trl_model *model, const trl_align_options *options)
+{
+    return 1 + (model->independent.first_gaussian && !options->likelihoods ? options->adapt : 0);
 }
 
 /* ---- one utterance: any thread ---- */
@@ -135,8 +150,7 @@ static int make_segments(const alignment_job *j, worker *w, slot *s, double seco
 }
 
 /* Out of memory is a failure; all else that goes wrong here is a fault of the utterance. */
-static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl_matrix *frames, double seconds,
-                           trl_error *err)
+static int find_path(const alignment_job *j, worker *w, slot *s, const trl_matrix *frames, trl_error *err)
 {
     trl__search_options o = {.margin = TRL_MARGIN_AUTO, .beam = j->options.beam};
     trl__search_result result = {.status = TRL__NO_PATH};
@@ -153,7 +167,7 @@ static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl
     if (code == TRL_ELIMIT)
         return refuse(s, TRL_FINDING_UNALIGNED, code, err->text);
     if (code == 0)
-        code = j->parameters ? trl__aligner_begin(w->aligner, j->parameters, frames, &w->graph, err)
+        code = w->parameters ? trl__aligner_begin(w->aligner, w->parameters, frames, &w->graph, err)
                              : trl__aligner_begin_likelihoods(w->aligner, frames, 1, &w->graph, err);
     if (code == 0)
         code = trl__aligner_search(w->aligner, &o, NULL, 0, &result, err);
@@ -162,11 +176,34 @@ static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl
     if (result.status != TRL__ALIGNED)
         return refuse_path(s, &w->graph, result.status);
     s->log_likelihood = result.log_likelihood;
+    return 0;
+}
+
+static int align_utterance(const alignment_job *j, worker *w, slot *s, const trl_matrix *frames, double seconds,
+                           trl_error *err)
+{
+    int code = find_path(j, w, s, frames, err);
+    if (code < 0 || s->code < 0)
+        return code;
     code = trl__aligner_fit(w->aligner, &j->rivals, &s->fit, err);
     return code < 0 ? code : make_segments(j, w, s, seconds, err);
 }
 
+/* Chooses the frames and mixtures for an utterance. Returns 1: its speaker is adapted, 0: not; negative on error. */
+static int adapt_frames(const alignment_job *j, int worker_index, const trl_utterance *u, const trl_matrix **frames,
+                        double *log_det, trl_error *err)
+{
+    int is_adapted = j->adaptation ? trl__adaptation_frames(j->adaptation, u, frames, worker_index, log_det, err) : 0;
+    j->workers[worker_index].parameters = is_adapted > 0 ? j->adapted_parameters : j->parameters;
+    return is_adapted;
+}
+
 /* ---- delivery: in corpus order, one at a time ---- */
+
+static int ends_all(const alignment_job *j, const slot *s)
+{
+    return s->kind == TRL_FINDING_UNKNOWN_WORD ? j->options.unknown_words == TRL_UNKNOWN_FAIL : !j->options.skip_bad;
+}
 
 static int skip_utterance(alignment_job *j, const slot *s, trl_error *err)
 {
@@ -174,12 +211,12 @@ static int skip_utterance(alignment_job *j, const slot *s, trl_error *err)
     int is_about_text = s->kind == TRL_FINDING_TOO_LONG;
     const char *file = is_about_text ? u->text_source : u->source;
     int64_t line = is_about_text ? u->text_line : u->line;
-    if (s->kind == TRL_FINDING_UNKNOWN_WORD && j->options.unknown_words == TRL_UNKNOWN_FAIL)
+    if (s->kind == TRL_FINDING_UNKNOWN_WORD && ends_all(j, s))
         return trl__unknown_words_fail(&j->unknown, u, &s->words, err);
     j->summary.skipped++;
     if (s->kind == TRL_FINDING_UNKNOWN_WORD)
         return trl__unknown_words_skip(&j->unknown, u, &s->words, j->skipped, err);
-    if (!j->options.skip_bad)
+    if (ends_all(j, s))
         return trl__fail_line(err, s->code, file, line, "utterance %s: %s (--skip-bad goes on without it)", u->id,
                               s->why.text);
     return trl_findings_add(j->skipped, s->kind, file, line, u->id, err, "%s", s->why.text);
@@ -217,8 +254,13 @@ static int work_on_frames(void *user, const trl_utterance *u, const trl_matrix *
 {
     alignment_job *j = user;
     slot *s = &j->slots[slot_index];
+    double log_det = 0;
     s->utterance = u;
-    return align_utterance(j, &j->workers[worker_index], s, frames, seconds, err);
+    int code = adapt_frames(j, worker_index, u, &frames, &log_det, err);
+    if (code >= 0)
+        code = align_utterance(j, &j->workers[worker_index], s, frames, seconds, err);
+    s->log_likelihood += log_det * s->frames; /* of the frames as they came */
+    return code;
 }
 
 static int use_frames(void *user, const trl_utterance *u, const trl_matrix *frames, size_t slot_index, trl_error *err)
@@ -228,6 +270,63 @@ static int use_frames(void *user, const trl_utterance *u, const trl_matrix *fram
     alignment_job *j = user;
     return deliver(j, &j->slots[slot_index], err);
 }
+
+/* ---- from sound, to adapt to the speakers ---- */
+
+/* Those who have no transform after the first pass won't get one: paths are found for others only. */
+static int gather_statistics(void *user, const trl_utterance *u, const trl_matrix *frames, double seconds,
+                             size_t slot_index, int worker_index, trl_error *err)
+{
+    (void)seconds;
+    alignment_job *j = user;
+    worker *w = &j->workers[worker_index];
+    slot *s = &j->slots[slot_index];
+    double log_det;
+    s->utterance = u;
+    s->code = 0;
+    int code = adapt_frames(j, worker_index, u, &frames, &log_det, err);
+    if (code < 0 || (code == 0 && j->summary.adapted > 0))
+        return code;
+    code = find_path(j, w, s, frames, err);
+    if (code < 0 || s->code < 0)
+        return code;
+    const int32_t *path = trl__aligner_path(w->aligner, NULL, NULL);
+    return trl__adaptation_gather(j->adaptation, frames, &w->graph, path, slot_index, worker_index, err);
+}
+
+static int use_statistics(void *user, const trl_utterance *u, const trl_matrix *frames, size_t slot_index,
+                          trl_error *err)
+{
+    (void)frames;
+    alignment_job *j = user;
+    const slot *s = &j->slots[slot_index];
+    if (s->code < 0 && ends_all(j, s))
+        return skip_utterance(j, s, err);
+    return trl__adaptation_add(j->adaptation, u, slot_index, err);
+}
+
+/* What is left out now is left out again at the end, and named then. */
+static int adapt_to_speakers(alignment_job *j, const trl_frontend *frontend, const trl_extract_options *o,
+                             trl_pool *pool, trl_error *err)
+{
+    trl_findings *skipped = NULL;
+    trl_extract_summary summary;
+    const trl__extract_work work = {.work = gather_statistics, .use = use_statistics, .user = j};
+    int code = trl_findings_create(&skipped, err);
+    for (int i = 0; code == 0 && i < j->options.adapt && (i == 0 || j->summary.adapted > 0); i++) {
+        trl__adaptation_begin(j->adaptation);
+        code = trl__extract_corpus(j->corpus, frontend, o, pool, skipped, &work, &summary, err);
+        if (code == 0)
+            code = trl__adaptation_end(j->adaptation, err);
+        trl__adaptation_summary all = trl__adaptation_summarise(j->adaptation);
+        j->summary.adapted = all.speakers;
+        j->summary.gain = all.gain;
+    }
+    trl_findings_destroy(skipped);
+    return code;
+}
+
+/* ---- from sound, all of it ---- */
 
 static int align_sound(alignment_job *j, trl_pool *pool, trl_error *err)
 {
@@ -243,6 +342,8 @@ static int align_sound(alignment_job *j, trl_pool *pool, trl_error *err)
     if (code == 0 && trl_frontend_dim(frontend) != j->model->dim)
         code = trl__fail(err, TRL_EINVAL, "the model's front end makes frames of %d numbers, but its Gaussians have %d",
                          trl_frontend_dim(frontend), (int)j->model->dim);
+    if (code == 0 && j->adaptation)
+        code = adapt_to_speakers(j, frontend, &o, pool, err);
     if (code == 0)
         code = trl__extract_corpus(j->corpus, frontend, &o, pool, j->skipped, &work, &summary, err);
     j->summary.skipped += summary.skipped;
@@ -412,6 +513,18 @@ static int read_frontend(alignment_job *j, trl_error *err)
     return trl_frontend_parse(&j->frontend, description, "the model's front end", err);
 }
 
+static int load_model(alignment_job *j, trl_pool *pool, trl_error *err)
+{
+    const trl_model first = trl__model_first_pass(j->model);
+    int code = trl__device_load_model(j->device, &first, pool, &j->parameters, err);
+    if (code < 0 || trl_align_passes(j->model, &j->options) == 1 || !trl__adaptation_is_possible(j->corpus))
+        return code;
+    code = trl__device_load_model(j->device, j->model, pool, &j->adapted_parameters, err);
+    return code < 0 ? code
+                    : trl__adaptation_create(j->model, j->corpus, j->options.only, j->slot_count, j->worker_count,
+                                             &j->adaptation, err);
+}
+
 static int make_workers(alignment_job *j, trl_pool *pool, trl_error *err)
 {
     j->worker_count = trl_pool_threads(pool);
@@ -422,7 +535,7 @@ static int make_workers(alignment_job *j, trl_pool *pool, trl_error *err)
         return trl__fail_memory(err);
     int code = trl__device_open(j->options.device ? j->options.device : "cpu", 0, &j->device, err);
     if (code == 0 && !j->options.likelihoods)
-        code = trl__device_load_model(j->device, j->model, pool, &j->parameters, err);
+        code = load_model(j, pool, err);
     for (int i = 0; code == 0 && i < j->worker_count; i++)
         code = trl__aligner_create(j->device, &j->workers[i].aligner, err);
     return code;
@@ -451,7 +564,9 @@ static void clean_up(alignment_job *j)
     }
     trl__free(j->workers);
     trl__free(j->slots);
+    trl__adaptation_destroy(j->adaptation);
     trl__parameters_free(j->parameters);
+    trl__parameters_free(j->adapted_parameters);
     trl__device_close(j->device);
     trl__unit_map_destroy(j->map);
     trl__unknown_words_free(&j->unknown);

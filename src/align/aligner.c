@@ -99,7 +99,9 @@ static int begin(trl__aligner *a, const trl_matrix *frames, const trl__graph *gr
                               .arc_transition = graph->arc_transition,
                               .back_bits = graph->back_bits,
                               .last_node = -1,
-                              .last_arc = -1};
+                              .last_arc = -1,
+                              .sample = a->search.sample,
+                              .sample_seed = a->search.sample_seed};
     int code = make_room(a, err);
     a->search.node_row = a->node_row;
     a->search.node_first = a->bands.first;
@@ -422,6 +424,12 @@ const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **pa
 }
 
 /* ---- step 3 ---- */
+
+void trl__aligner_sample(trl__aligner *aligner, const float *sample, uint64_t seed)
+{
+    aligner->search.sample = sample;
+    aligner->search.sample_seed = seed;
+}
 
 int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err)
 {

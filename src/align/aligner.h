@@ -7,11 +7,11 @@
  *
  * Where the search looks:
  *   full     every node at every frame;
- *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5). A node
- *            the previous path did not visit takes the range of its slot: the frames of the word, or the boundary
+ *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5), whichever
+ *            copy of its phone was visited. A state the previous path did not visit takes the range of its slot: the frames of the word, or the boundary
  *            where a silence was left out.
- *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next
- *            to a long state, which may have swallowed what belongs to others, the band is long too. The path must keep
+ *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next to a long
+ *            state, which may have swallowed what belongs to others, the band is long too. Afterwards the path must keep
  *            TRL__GUARD frames from the edge of the band of every node it visits (edges of the utterance don't count),
  *            else margin and neighbours are doubled for this utterance and the search is done again.
  *   beam     for a first alignment: tiles of frames one after the other; after each only the nodes within `beam` of the
@@ -86,6 +86,12 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
 
 const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **path_arc,
                                  int32_t *last_arc); /* by frame */
+
+/* From now on statistics of Gaussians are those of a sample of the frames: sample[j] is the probability that a frame of
+ * tied state j counts, NULL: each does (trl__sample_shares makes it). The array must live as long as statistics are
+ * gathered. `seed` is the utterance's: give each another one, and the same in every iteration, then the sample is the
+ * same as long as the alignment is. Transitions and totals have all frames. */
+void trl__aligner_sample(trl__aligner *aligner, const float *sample, uint64_t seed);
 
 /* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
 int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, double *joint, trl_error *err);

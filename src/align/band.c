@@ -47,10 +47,26 @@ static int32_t latest(const reach *r, int64_t end)
     return to > r->frames ? r->frames : (int32_t)to;
 }
 
-/* The bands of a slot whose runs begin at number *run and frame *t; both move behind them. Nodes that no run visits take all of
- * the slot's frames. */
-static void slot_bands(trl__bands bands, const trl__graph_slot *slot, reach *r, size_t *run, int64_t *t)
+/* A state that was visited in one copy of its phone has the same band in all. */
+static void share_bands(trl__bands bands, const trl__graph *graph, int32_t phone, int32_t phone_end)
 {
+    const trl__graph_phone *copies = graph->phone + phone;
+    for (int32_t s = 0; s < copies->end_node - copies->first_node; s++) {
+        int32_t visited = 0;
+        while (visited < phone_end - phone && bands.first[copies[visited].first_node + s] < 0)
+            visited++;
+        for (int32_t i = 0; visited < phone_end - phone && i < phone_end - phone; i++) {
+            bands.first[copies[i].first_node + s] = bands.first[copies[visited].first_node + s];
+            bands.end[copies[i].first_node + s] = bands.end[copies[visited].first_node + s];
+        }
+    }
+}
+
+/* The bands of a slot whose runs begin at number *run and frame *t; both move behind them. States that no run visits take all
+ * of the slot's frames. */
+static void slot_bands(trl__bands bands, const trl__graph *graph, int32_t number, reach *r, size_t *run, int64_t *t)
+{
+    const trl__graph_slot *slot = &graph->slot[number];
     memset(bands.first + slot->first_node, -1, (size_t)(slot->end_node - slot->first_node) * sizeof *bands.first);
     reach_from(r, *run);
     int32_t from = earliest(r, *t);
@@ -65,6 +81,11 @@ static void slot_bands(trl__bands bands, const trl__graph_slot *slot, reach *r, 
             bands.first[here->node] = earliest(r, *t);
         *t += here->frames;
         bands.end[here->node] = latest(r, *t);
+    }
+    for (int32_t p = slot->first_phone, end; p < slot->end_phone; p = end) {
+        end = trl__graph_copies_end(graph, p);
+        if (end > p + 1)
+            share_bands(bands, graph, p, end);
     }
     if (*run > 0)
         reach_to(r, *run - 1);
@@ -83,7 +104,7 @@ int trl__bands_around(trl__bands bands, const trl__graph *graph, const trl__run 
     size_t run = 0;
     int64_t t = 0;
     for (int32_t s = 0; s < graph->slots; s++)
-        slot_bands(bands, &graph->slot[s], &r, &run, &t);
+        slot_bands(bands, graph, s, &r, &run, &t);
     if (run < count || t != frames)
         return trl__fail(err, TRL_EINVAL, "a path of %lld frames in %zu runs does not fit %d frames and %d nodes",
                          (long long)t, count, (int)frames, (int)graph->nodes);

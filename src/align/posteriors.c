@@ -185,15 +185,29 @@ static float sum_gammas(const piece *p, int32_t first, int32_t end, int32_t t)
     return sum < 1 ? (float)sum : 1;
 }
 
+/* The nodes of a phone in all its copies. */
+static void find_copies(const trl__graph *g, int32_t phone, int32_t *first_node, int32_t *end_node)
+{
+    *end_node = g->phone[trl__graph_copies_end(g, phone) - 1].end_node;
+    while (phone > 0 && trl__graph_copies_end(g, phone - 1) > phone)
+        phone--;
+    *first_node = g->phone[phone].first_node;
+}
+
 static void read_posteriors(const trl__aligner *a, const piece *p, const trl__posterior_options *o)
 {
+    const trl__graph *g = a->graph;
+    int32_t phone = -1, first_node = 0, end_node = 0;
     for (int32_t t = p->first; t < p->end; t++) {
-        const trl__graph_phone *phone = &a->graph->phone[a->graph->node_phone[a->search.path[t]]];
-        const trl__graph_slot *slot = &a->graph->slot[phone->slot];
+        if (g->node_phone[a->search.path[t]] != phone) {
+            phone = g->node_phone[a->search.path[t]];
+            find_copies(g, phone, &first_node, &end_node);
+        }
+        const trl__graph_slot *slot = &g->slot[g->phone[phone].slot];
         if (o->slot)
             o->slot[t] = sum_gammas(p, slot->first_node, slot->end_node, t - p->begin);
         if (o->phone)
-            o->phone[t] = sum_gammas(p, phone->first_node, phone->end_node, t - p->begin);
+            o->phone[t] = sum_gammas(p, first_node, end_node, t - p->begin);
     }
 }
 

@@ -91,6 +91,13 @@ typedef struct trl__search {
     int32_t *path;     /* by frame: the node. A whole utterance's */
     int32_t *path_arc; /* by frame: the arc that was taken into the node */
 
+    /* ---- given to `accumulate` and `accumulate_soft` ---- */
+
+    /* By tied state: the probability with which a frame counts in its Gaussians' statistics; NULL: each does. Which ones do is the same on
+     * every device: frame t when trl__random_uniform(sample_seed, 0, t) is below. Transitions and totals have all. */
+    const float *sample;
+    uint64_t sample_seed;
+
     /* ---- filled by `accumulate` ---- */
 
     double joint; /* the score with the best component in every frame, weights of arcs included */

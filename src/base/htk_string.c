@@ -52,6 +52,29 @@ long trl__htk_read_string(const char **cursor, const char *end, char out[TRL__HT
     return (long)length;
 }
 
+/* On a mismatch the last * takes one character more: quadratic at worst. */
+int trl__htk_fits(const char *pattern, size_t pattern_length, const char *text, size_t length)
+{
+    size_t p = 0, t = 0, star = SIZE_MAX, resume = 0;
+    while (t < length) {
+        if (p < pattern_length && pattern[p] == '*') {
+            star = p++;
+            resume = t;
+        } else if (p < pattern_length && (pattern[p] == '?' || pattern[p] == text[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++resume;
+        } else {
+            return 0;
+        }
+    }
+    while (p < pattern_length && pattern[p] == '*')
+        p++;
+    return p == pattern_length;
+}
+
 static int is_digit(char c)
 {
     return c >= '0' && c <= '9';

@@ -15,6 +15,9 @@
  * Returns its length, or -1: there is none, the quote or an escape does not end, it holds a NUL or is too long. */
 long trl__htk_read_string(const char **cursor, const char *end, char out[TRL__HTK_STRING], int *quoted);
 
+/* Does the pattern, * and ? in it, cover the whole text? */
+int trl__htk_fits(const char *pattern, size_t pattern_length, const char *text, size_t length);
+
 /* A label or time that HTK takes for a number when it is not quoted. */
 int trl__htk_is_number(const char *text);
 

@@ -309,33 +309,11 @@ trl_label_entry trl_label_file_entry(const trl_label_file *file, size_t index)
 
 /* ---- Finding ---- */
 
-/* Does the pattern, * and ? in it, cover the whole text? On a mismatch the last * takes one character more: quadratic at worst. */
-static int fits(const char *pattern, size_t pattern_length, const char *text, size_t length)
-{
-    size_t p = 0, t = 0, star = SIZE_MAX, resume = 0;
-    while (t < length) {
-        if (p < pattern_length && pattern[p] == '*') {
-            star = p++;
-            resume = t;
-        } else if (p < pattern_length && (pattern[p] == '?' || pattern[p] == text[t])) {
-            p++;
-            t++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            t = ++resume;
-        } else {
-            return 0;
-        }
-    }
-    while (p < pattern_length && pattern[p] == '*')
-        p++;
-    return p == pattern_length;
-}
-
 /* Both without their endings: labels of x.wav are in x.lab. */
 static int fits_sound(const char *name, const char *sound)
 {
-    return sound && fits(name, (size_t)(trl__extension(name) - name), sound, (size_t)(trl__extension(sound) - sound));
+    return sound &&
+           trl__htk_fits(name, (size_t)(trl__extension(name) - name), sound, (size_t)(trl__extension(sound) - sound));
 }
 
 /* The first entry with this base name that fits the sound, or NONE; *first is the first at all. */

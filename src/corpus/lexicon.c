@@ -3,33 +3,14 @@
  * with a counting sort, which keeps their order. O(bytes) in all. */
 #include "base/fail.h"
 #include "base/fold_case.h"
-#include "base/memory.h"
-#include "base/string_table.h"
-#include "base/text_file.h"
 #include "corpus/corpus_builder.h"
+#include "corpus/lexicon_data.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #define BINARY_SAMPLE 4096 /* bytes; programs, pictures and the like have a zero byte in them */
 #define FOLDED_SIZE 256    /* bytes of a word that is looked for in other capitals */
-#define MOST_NUMBERS 4     /* between word and phones, in Montreal Forced Aligner's dictionaries */
-
-typedef struct pronunciation {
-    const int32_t *piece; /* word, then phones */
-    size_t length;        /* number of phones */
-    float probability;
-} pronunciation;
-
-struct trl_lexicon {
-    char *path;
-    trl__strings words, phones;
-    trl__map folded; /* word in small letters -> the first that is the same but for its capitals; empty: not wanted */
-    trl__arena arena;
-    pronunciation *pronunciations; /* grouped by word */
-    size_t count, capacity;
-    size_t *first; /* of word w: first[w] … first[w + 1] - 1 */
-};
 
 typedef struct lexicon_reader {
     trl_lexicon *lexicon;
@@ -69,7 +50,7 @@ static int count_numbers(const char *line, int most)
 /* The number of numbers that all lines share. Ends at the first line that has none. */
 static int detect_numbers(const trl__text *text)
 {
-    int numbers = MOST_NUMBERS, lines = 0;
+    int numbers = TRL__LEXICON_NUMBERS, lines = 0;
     char *end = text->bytes + text->size, *next;
     for (char *line = text->bytes + text->position; numbers > 0 && line < end; line = next) {
         char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -148,7 +129,7 @@ static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones,
     size_t size = (phones + 1) * sizeof *r->phones;
     const uint64_t *known = trl__map_find(&r->known, (const char *)r->phones, size);
     if (known) {
-        pronunciation *same = &l->pronunciations[*known];
+        trl__pronunciation *same = &l->pronunciations[*known];
         if (same->probability < probability)
             same->probability = probability;
         return 0;
@@ -160,7 +141,7 @@ static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones,
     memcpy(piece, r->phones, size);
     if (trl__map_add(&r->known, (const char *)piece, size, &index) < 0)
         return trl__fail_memory(err);
-    l->pronunciations[l->count++] = (pronunciation){piece, phones, probability};
+    l->pronunciations[l->count++] = (trl__pronunciation){piece, phones, probability};
     return 0;
 }
 
@@ -188,7 +169,7 @@ static int read_line(lexicon_reader *r, char *line, int64_t number, trl_error *e
 
 static int group_by_word(trl_lexicon *l, trl_error *err)
 {
-    pronunciation *grouped = trl__alloc(l->count, sizeof *grouped);
+    trl__pronunciation *grouped = trl__alloc(l->count, sizeof *grouped);
     l->first = trl__alloc_zero(l->words.count + 2, sizeof *l->first);
     if (!grouped || !l->first) {
         trl__free(grouped);
@@ -334,10 +315,15 @@ size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word)
     return word < lexicon->words.count ? lexicon->first[word + 1] - lexicon->first[word] : 0;
 }
 
+size_t trl_lexicon_first(const trl_lexicon *lexicon, size_t word)
+{
+    return word < lexicon->words.count ? lexicon->first[word] : lexicon->count;
+}
+
 trl_pronunciation trl_lexicon_pronunciation(const trl_lexicon *lexicon, size_t word, size_t variant)
 {
     if (variant >= trl_lexicon_pronunciations(lexicon, word))
         return (trl_pronunciation){0};
-    const pronunciation *p = &lexicon->pronunciations[lexicon->first[word] + variant];
+    const trl__pronunciation *p = &lexicon->pronunciations[lexicon->first[word] + variant];
     return (trl_pronunciation){p->piece + 1, p->length, p->probability};
 }

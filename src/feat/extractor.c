@@ -35,6 +35,7 @@ struct trl_extractor {
     trl__sliding *sliding; /* NULL: none */
     trl__frame_window before_deltas, before_splicing;
     float *spliced;   /* one row, before the transform */
+    double *wide;     /* the same */
     trl_matrix whole; /* static rows of an utterance in one go */
 };
 
@@ -55,7 +56,8 @@ static int allocate(trl_extractor *x, trl_error *err)
     x->statics = trl__alloc_aligned(TRL__MOST_LANES * dim, sizeof *x->statics);
     x->affine = trl__alloc(2 * dim, sizeof *x->affine);
     x->spliced = trl__alloc_aligned((size_t)f->spliced_dim, sizeof *x->spliced);
-    if (!x->buffer || !x->mirrored || !x->statics || !x->affine || !x->spliced)
+    x->wide = trl__alloc_aligned((size_t)f->spliced_dim, sizeof *x->wide);
+    if (!x->buffer || !x->mirrored || !x->statics || !x->affine || !x->spliced || !x->wide)
         return trl__fail_memory(err);
     memset(x->buffer, 0, x->buffer_size * sizeof *x->buffer);
     memset(x->mirrored, 0, ((size_t)f->length + 8) * sizeof *x->mirrored);
@@ -97,6 +99,7 @@ void trl_extractor_destroy(trl_extractor *x)
     trl__free(x->statics);
     trl__free(x->affine);
     trl__free(x->spliced);
+    trl__free(x->wide);
     trl_matrix_free(&x->whole);
     trl__sliding_destroy(x->sliding);
     trl__frame_window_free(&x->before_deltas);
@@ -127,16 +130,12 @@ static int append_row(trl_matrix *frames, size_t dim, float **row, trl_error *er
     return 0;
 }
 
-/* out = A row (+ b). */
-static void apply_transform(const trl_matrix *a, const float *row, size_t dim, float *out)
+static void apply_transform(trl_extractor *x, float *out)
 {
-    for (size_t r = 0; r < a->rows; r++) {
-        const float *weights = trl_matrix_row(a, r);
-        double total = a->cols > dim ? (double)weights[dim] : 0;
-        for (size_t i = 0; i < dim; i++)
-            total += (double)weights[i] * (double)row[i];
-        out[r] = (float)total;
-    }
+    size_t dim = x->frontend->affine.in;
+    for (size_t i = 0; i < dim; i++)
+        x->wide[i] = (double)x->spliced[i];
+    trl__affine_rows(&x->frontend->affine, x->wide, 1, dim, out, 0);
 }
 
 static int take_spliced(trl_extractor *x, int ended, trl_matrix *frames, trl_error *err)
@@ -148,11 +147,11 @@ static int take_spliced(trl_extractor *x, int ended, trl_matrix *frames, trl_err
         int code = append_row(frames, (size_t)f->dim, &out, err);
         if (code < 0)
             return code;
-        float *row = f->options.transform.rows > 0 ? x->spliced : out;
+        float *row = f->affine.out > 0 ? x->spliced : out;
         for (int64_t i = -w->left; i <= w->right; i++)
             memcpy(row + (size_t)(i + w->left) * w->dim, trl__frame_window_row(w, t + i), w->dim * sizeof *row);
-        if (f->options.transform.rows > 0)
-            apply_transform(&f->options.transform, row, (size_t)f->spliced_dim, out);
+        if (f->affine.out > 0)
+            apply_transform(x, out);
     }
     return 0;
 }

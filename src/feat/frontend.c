@@ -273,16 +273,12 @@ static int copy_transform(trl_frontend *f, const trl_matrix *given, trl_error *e
     f->options.transform = (trl_matrix){0};
     if (given->rows == 0)
         return 0;
-    size_t input = (size_t)f->spliced_dim;
-    if (given->cols != input && given->cols != input + 1)
-        return trl__fail(
-            err, TRL_EINVAL,
-            "the transform has %zu columns, but frames have %zu values (one more column would be the offset)",
-            given->cols, input);
     if (given->rows > TRL__MOST_TRANSFORM || !is_finite(given))
         return trl__fail(err, TRL_EINVAL, "the transform has more than %d rows, or NaN or infinite numbers",
                          TRL__MOST_TRANSFORM);
-    int code = trl_matrix_resize(&f->options.transform, given->rows, given->cols, err);
+    int code = trl__affine_init(&f->affine, given, (size_t)f->spliced_dim, err);
+    if (code == 0)
+        code = trl_matrix_resize(&f->options.transform, given->rows, given->cols, err);
     for (size_t r = 0; code == 0 && r < given->rows; r++)
         memcpy(trl_matrix_row(&f->options.transform, r), trl_matrix_row(given, r), given->cols * sizeof(float));
     return code;
@@ -331,6 +327,7 @@ void trl_frontend_destroy(trl_frontend *f)
     if (!f)
         return;
     trl_matrix_free(&f->options.transform);
+    trl__affine_free(&f->affine);
     void *blocks[] = {f->description, f->window,         f->position,     f->twiddles, f->split,
                       f->filters,     f->mel_weights,    f->cosines,      f->loudness, f->autocosines,
                       f->lifter,      f->cepstrum_index, f->delta_filters};

@@ -2,6 +2,8 @@
 #ifndef TRL_FEAT_FRONTEND_TABLES_H
 #define TRL_FEAT_FRONTEND_TABLES_H
 
+#include "feat/affine.h"
+
 #include <trellis/frontend.h>
 
 #define TRL__SAMPLE_SCALE 32768.0f /* full scale in 16-bit units, Kaldi's and HTK's */
@@ -44,6 +46,7 @@ struct trl_frontend {
     float *lifter;        /* PLP: [num_ceps] by order of the cepstrum, scale included */
     int *cepstrum_index;  /* PLP: [num_ceps] where cepstrum i goes */
     float *delta_filters; /* per order 1 … deltas: [2 * order * delta_window + 1] */
+    trl__affine affine;   /* options.transform, if it has rows */
 };
 
 int trl__frontend_describe(const trl_frontend_options *options, char **out, trl_error *err);

@@ -1,4 +1,5 @@
 /* Pictures of transducers in Graphviz's language, laid out as OpenFst's are: the start bold, final states double. */
+#include "base/dot_text.h"
 #include "base/fail.h"
 #include "base/text_file.h"
 #include "fst/fst_data.h"
@@ -14,17 +15,9 @@ typedef struct drawing {
     trl_error *err;
 } drawing;
 
-/* Text inside quotes: what ends them gets a backslash. */
 static int put_quoted(const drawing *d, const char *text)
 {
-    int code = 0;
-    for (; code == 0 && *text; text++) {
-        if (*text == '"' || *text == '\\')
-            code = trl_file_write(d->file, "\\", 1, d->err);
-        if (code == 0)
-            code = trl_file_write(d->file, text, 1, d->err);
-    }
-    return code;
+    return trl__dot_text(d->file, text, strlen(text), d->err);
 }
 
 static int put_label(const drawing *d, const trl_symbols *symbols, int32_t label)

@@ -10,6 +10,7 @@
 #include "base/tuple_table.h"
 
 #include <trellis/error.h>
+#include <trellis/model.h>
 
 typedef struct trl__context_stats {
     int32_t width, centre; /* of the window, as in tree.h */
@@ -29,5 +30,8 @@ void trl__context_stats_add(double *slot, int32_t dim, const float *frame); /* o
 
 /* Adds the other's, key by key in its order: blocks that are merged in a fixed order give the same bytes. TRL_EINVAL: another shape. */
 int trl__context_stats_merge(trl__context_stats *stats, const trl__context_stats *other, trl_error *err);
+
+/* Are all units and states the model's, and all numbers finite? TRL_EINVAL, TRL_ENUMBER say which are not. */
+int trl__context_stats_check(const trl__context_stats *stats, const trl_model *model, trl_error *err);
 
 #endif

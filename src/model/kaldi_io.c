@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNSIGNED_SIZE 0xFC /* -4 */
+
 /* ---- Reading ---- */
 
 int trl__kaldi_begin(trl__kaldi_in *in, trl__source *source, trl_error *err)
@@ -103,6 +105,27 @@ int trl__kaldi_int(trl__kaldi_in *in, int32_t *out)
     return 0;
 }
 
+/* Kaldi tells unsigned numbers by a negative size. */
+int trl__kaldi_unsigned(trl__kaldi_in *in, uint32_t *out)
+{
+    char word[TRL__KALDI_TOKEN];
+    const unsigned char *bytes;
+    int64_t value;
+    int code = in->binary ? trl__source_take(in->source, 5, &bytes, in->err) : trl__kaldi_token(in, word);
+    if (code < 0)
+        return code;
+    if (in->binary) {
+        *out = trl__le32(bytes + 1);
+        return bytes[0] == UNSIGNED_SIZE
+                   ? 0
+                   : trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected an unsigned number of 4 bytes");
+    }
+    if (trl__parse_int(word, &value) < 0 || value < 0 || value > UINT32_MAX)
+        return trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected a number from 0 on, found %s", word);
+    *out = (uint32_t)value;
+    return 0;
+}
+
 int trl__kaldi_float(trl__kaldi_in *in, float *out)
 {
     char word[TRL__KALDI_TOKEN];
@@ -124,10 +147,38 @@ int trl__kaldi_float(trl__kaldi_in *in, float *out)
     return code;
 }
 
+static int ints_in_text(trl__kaldi_in *in, int32_t **numbers, size_t *count)
+{
+    char word[TRL__KALDI_TOKEN];
+    size_t capacity = 0;
+    int64_t value;
+    int code = trl__kaldi_expect(in, "[");
+    if (code == 0)
+        code = trl__kaldi_token(in, word);
+    while (code == 0 && strcmp(word, "]") != 0) {
+        if (trl__parse_int(word, &value) < 0 || value < INT32_MIN || value > INT32_MAX)
+            code = trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected a whole number or ], found %s", word);
+        else if (TRL_GROW(*numbers, capacity, *count + 1) < 0)
+            code = trl__fail_memory(in->err);
+        else
+            (*numbers)[(*count)++] = (int32_t)value;
+        if (code == 0)
+            code = trl__kaldi_token(in, word);
+    }
+    if (code == 0)
+        return 0;
+    trl__free(*numbers);
+    *numbers = NULL;
+    return code;
+}
+
 int trl__kaldi_ints(trl__kaldi_in *in, int32_t **numbers, size_t *count)
 {
     const unsigned char *bytes;
     *numbers = NULL;
+    *count = 0;
+    if (!in->binary)
+        return ints_in_text(in, numbers, count);
     int code = trl__source_take(in->source, 5, &bytes, in->err);
     if (code < 0)
         return code;
@@ -199,12 +250,11 @@ void trl__kaldi_put_int(trl__kaldi_out *out, int32_t value)
     put_number(out, 4, (uint32_t)value, text);
 }
 
-/* Kaldi tells unsigned numbers by a negative size. */
 void trl__kaldi_put_unsigned(trl__kaldi_out *out, uint32_t value)
 {
     char text[16];
     snprintf(text, sizeof text, "%" PRIu32, value);
-    put_number(out, 0xFC, value, text);
+    put_number(out, UNSIGNED_SIZE, value, text);
 }
 
 void trl__kaldi_put_float(trl__kaldi_out *out, float value)

@@ -27,9 +27,10 @@ int trl__kaldi_begin(trl__kaldi_in *in, trl__source *source, trl_error *err);
 int trl__kaldi_token(trl__kaldi_in *in, char token[TRL__KALDI_TOKEN]);
 int trl__kaldi_expect(trl__kaldi_in *in, const char *token); /* TRL_EFORMAT: another one */
 int trl__kaldi_int(trl__kaldi_in *in, int32_t *out);
+int trl__kaldi_unsigned(trl__kaldi_in *in, uint32_t *out);
 int trl__kaldi_float(trl__kaldi_in *in, float *out);
 
-/* Binary only. *numbers is the caller's to free. */
+/* In text between brackets. *numbers is the caller's to free. */
 int trl__kaldi_ints(trl__kaldi_in *in, int32_t **numbers, size_t *count);
 
 /* A vector becomes one row. */

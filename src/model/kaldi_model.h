@@ -17,9 +17,13 @@
 #include "model/kaldi_io.h"
 #include "model/model_data.h"
 
-/* From a source; `phones` is phones.txt or NULL, `phones_name` stands for it in messages. */
-int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *phones_name, trl_model **out,
-                          trl_error *err);
+/* From a source; `phones` is phones.txt or NULL, `phones_name` stands for it in messages. `tree`, or NULL, is read where
+ * states have several tied states. */
+int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *phones_name, trl__source *tree,
+                          trl_model **out, trl_error *err);
+
+/* For a model that has units with names, topologies and mixtures. */
+int trl__kaldi_tree_read(trl__source *source, const trl_model *model, trl__tree **out, trl_error *err);
 
 /* <Topology> … </Topology>: fills topologies, and *topology_of (by unit; the caller frees it) for all units. */
 int trl__kaldi_topology_read(trl__kaldi_in *in, trl_model *model, int32_t **topology_of, size_t *units);

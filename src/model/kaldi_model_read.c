@@ -8,11 +8,13 @@
 #include "model/unit_kind.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct reader {
     trl__kaldi_in in;
@@ -255,8 +257,18 @@ static int name_units(reader *r, trl__text *phones, const char *file)
 
 /* ---- The model ---- */
 
-static int read_all(reader *r, trl__source *source, trl__text *phones, const char *phones_name, trl_error *err)
+static int depends_on_context(const trl_model *m)
 {
+    for (int32_t i = 1; i < m->triples; i++)
+        if (m->triple[i].unit == m->triple[i - 1].unit && m->triple[i].state == m->triple[i - 1].state)
+            return 1;
+    return 0;
+}
+
+static int read_all(reader *r, trl__source *source, trl__text *phones, const char *phones_name, trl__source *tree,
+                    trl_error *err)
+{
+    trl_model *m = r->model;
     int code = trl__kaldi_begin(&r->in, source, err);
     if (code == 0)
         code = read_transition_model(r);
@@ -264,19 +276,21 @@ static int read_all(reader *r, trl__source *source, trl__text *phones, const cha
         code = read_mixtures(r);
     if (code == 0)
         code = name_units(r, phones, phones_name);
+    if (code == 0 && tree && depends_on_context(m))
+        code = trl__kaldi_tree_read(tree, m, &m->tree, err);
     if (code == 0)
-        code = trl__model_set_text(&r->model->provenance, "read from a Kaldi model\n", err);
-    return code < 0 ? code : trl__model_finish(r->model, source->name, err);
+        code = trl__model_set_text(&m->provenance, "read from a Kaldi model\n", err);
+    return code < 0 ? code : trl__model_finish(m, source->name, err);
 }
 
-int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *phones_name, trl_model **out,
-                          trl_error *err)
+int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *phones_name, trl__source *tree,
+                          trl_model **out, trl_error *err)
 {
     reader r = {0};
     int code = trl__model_new(1, &r.model, err); /* the dimension comes late in the file */
     if (code < 0)
         return code;
-    code = read_all(&r, source, phones, phones_name, err);
+    code = read_all(&r, source, phones, phones_name, tree, err);
     trl_matrix_free(&r.weights);
     trl_matrix_free(&r.means);
     trl_matrix_free(&r.variances);
@@ -287,19 +301,40 @@ int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *ph
     return code;
 }
 
+/* The tree beside the model, if there is one. */
+static int open_tree(const char *mdl, trl__source *tree, int *found, trl_error *err)
+{
+    struct stat status;
+    char *path = trl__path_beside(mdl, "tree");
+    if (!path)
+        return trl__fail_memory(err);
+    *found = stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+    int code = *found ? trl__source_open(path, tree, err) : 0;
+    trl__free(path);
+    return code;
+}
+
 int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err)
 {
-    trl__source source;
+    trl__source source, tree;
     trl__text names = {0};
+    int has_tree = 0;
     *out = NULL;
     int code = trl__source_open(mdl, &source, err);
     if (code < 0)
         return code;
+    code = open_tree(mdl, &tree, &has_tree, err);
+    if (code < 0) {
+        trl__source_close(&source);
+        return code;
+    }
     if (phones)
         code = trl__text_read(phones, &names, err);
     if (code == 0)
-        code = trl__kaldi_model_read(&source, phones ? &names : NULL, phones, out, err);
+        code = trl__kaldi_model_read(&source, phones ? &names : NULL, phones, has_tree ? &tree : NULL, out, err);
     trl__text_free(&names);
+    if (has_tree)
+        trl__source_close(&tree);
     trl__source_close(&source);
     return code;
 }

@@ -3,9 +3,9 @@
  *     trl__lda_stats_add(stats, &frames, class_of_frame, err);     // spliced frames
  *     trl__lda_estimate(stats, 39, &transform, &summary, err);
  *
- * Rows of the transform are the leading eigenvectors of between-class against within-class covariance, scaled so that the
- * within-class covariance becomes the identity; they are sorted by their share of discrimination, and each has its largest
- * number positive, so that the result does not depend on a library's choice of sign.
+ * Rows of the transform are the leading eigenvectors of between-class against within-class covariance, scaled so that
+ * the within-class covariance becomes the identity; they are sorted by their share of discrimination, and each has its
+ * largest number positive, so that the result does not depend on a library's choice of sign.
  */
 #ifndef TRL_MODEL_LDA_H
 #define TRL_MODEL_LDA_H
@@ -19,6 +19,7 @@ typedef struct trl__lda_stats {
     double *count;  /* by class: frames */
     double *sum;    /* class * dim */
     double *square; /* dim * dim: of o o', all classes, upper triangle */
+    double *block;  /* frames on their way into the sums */
 } trl__lda_stats;
 
 typedef struct trl__lda_summary {
@@ -34,8 +35,8 @@ void trl__lda_stats_zero(trl__lda_stats *stats);
 int trl__lda_stats_add(trl__lda_stats *stats, const trl_matrix *frames, const int32_t *class_of, trl_error *err);
 int trl__lda_stats_merge(trl__lda_stats *stats, const trl__lda_stats *other, trl_error *err);
 
-/* transform: keep x (dim + 1), the last column takes the mean of all frames to 0. TRL_EINVAL: fewer than two classes, or fewer usable
- * directions than are to be kept; the text says what to do. */
+/* transform: keep x (dim + 1), the last column takes the mean of all frames to 0. TRL_EINVAL: fewer than two classes,
+ * or fewer usable directions than are to be kept; the text says what to do. */
 int trl__lda_estimate(const trl__lda_stats *stats, int32_t keep, trl_matrix *transform, trl__lda_summary *summary,
                       trl_error *err);
 

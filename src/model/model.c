@@ -36,32 +36,72 @@ int trl__model_set_text(char **place, const char *text, trl_error *err)
     return 0;
 }
 
-static void free_mixtures(trl_model *model)
+static void free_mixtures(const trl__model_mixtures *m)
 {
-    if (!model->file) {
-        trl__free(model->first_gaussian);
-        trl__free(model->log_weight);
-        trl__free(model->mean);
-        trl__free(model->variance);
-    }
+    if (m->mapped)
+        return;
+    trl__free(m->first_gaussian);
+    trl__free(m->log_weight);
+    trl__free(m->mean);
+    trl__free(m->variance);
+}
+
+static trl__model_mixtures mixtures_of(const trl_model *m)
+{
+    return (trl__model_mixtures){m->first_gaussian, m->log_weight, m->mean, m->variance, m->mapped};
+}
+
+static void put_mixtures(trl_model *to, const trl__model_mixtures *from)
+{
+    to->first_gaussian = from->first_gaussian;
+    to->log_weight = from->log_weight;
+    to->mean = from->mean;
+    to->variance = from->variance;
+    to->mapped = from->mapped;
+}
+
+/* The file is needed as long as anything lies in it. */
+static void close_file(trl_model *model)
+{
+    if (model->mapped || model->independent.mapped)
+        return;
     trl__container_close(model->file);
     model->file = NULL;
 }
 
 void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean, float *variance)
 {
-    free_mixtures(model);
-    model->first_gaussian = first_gaussian;
-    model->log_weight = log_weight;
-    model->mean = mean;
-    model->variance = variance;
+    const trl__model_mixtures old = mixtures_of(model), new = {first_gaussian, log_weight, mean, variance, 0};
+    free_mixtures(&old);
+    put_mixtures(model, &new);
+    close_file(model);
+}
+
+void trl__model_set_independent(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
+                                float *variance)
+{
+    free_mixtures(&model->independent);
+    model->independent = (trl__model_mixtures){first_gaussian, log_weight, mean, variance, 0};
+    close_file(model);
+}
+
+trl_model trl__model_first_pass(const trl_model *model)
+{
+    trl_model view = *model;
+    if (model->independent.first_gaussian)
+        put_mixtures(&view, &model->independent);
+    view.independent = (trl__model_mixtures){0};
+    return view;
 }
 
 void trl_model_destroy(trl_model *model)
 {
     if (!model)
         return;
-    free_mixtures(model);
+    trl__model_set_mixtures(model, NULL, NULL, NULL, NULL);
+    trl__model_set_independent(model, NULL, NULL, NULL, NULL);
+    trl__container_close(model->file);
+    trl__tree_destroy(model->tree);
     for (int32_t t = 0; model->topology && t < model->topologies; t++)
         trl__topology_free(&model->topology[t]);
     trl__free(model->topology);
@@ -145,15 +185,27 @@ static int copy_transitions(const trl_model *from, trl_model *to, trl_error *err
     return code;
 }
 
-static int copy_mixtures(const trl_model *from, trl_model *to, trl_error *err)
+static int copy_mixtures(const trl_model *from, trl__model_mixtures *to, trl_error *err)
 {
     int code = 0;
     size_t states = (size_t)from->tied_states, gaussians = (size_t)trl_model_gaussians(from);
-    to->tied_states = from->tied_states;
+    size_t numbers = gaussians * (size_t)from->dim;
     to->first_gaussian = copy_array(from->first_gaussian, states + 1, sizeof *to->first_gaussian, &code, err);
     to->log_weight = copy_array(from->log_weight, gaussians, sizeof *to->log_weight, &code, err);
-    to->mean = copy_array(from->mean, gaussians * (size_t)from->dim, sizeof *to->mean, &code, err);
-    to->variance = copy_array(from->variance, gaussians * (size_t)from->dim, sizeof *to->variance, &code, err);
+    to->mean = copy_array(from->mean, numbers, sizeof *to->mean, &code, err);
+    to->variance = copy_array(from->variance, numbers, sizeof *to->variance, &code, err);
+    return code;
+}
+
+static int copy_all_mixtures(const trl_model *from, trl_model *to, trl_error *err)
+{
+    trl__model_mixtures copies = {0};
+    const trl_model first_pass = trl__model_first_pass(from);
+    to->tied_states = from->tied_states;
+    int code = copy_mixtures(from, &copies, err);
+    put_mixtures(to, &copies);
+    if (code == 0 && from->independent.first_gaussian)
+        code = copy_mixtures(&first_pass, &to->independent, err);
     return code;
 }
 
@@ -174,7 +226,9 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err)
     if (code == 0)
         code = copy_transitions(model, copy, err);
     if (code == 0)
-        code = copy_mixtures(model, copy, err);
+        code = copy_all_mixtures(model, copy, err);
+    if (code == 0 && model->tree)
+        code = trl__tree_copy(model->tree, &copy->tree, err);
     if (code < 0)
         trl_model_destroy(copy);
     else
@@ -183,6 +237,22 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err)
 }
 
 /* ---- reading its parts ---- */
+
+int32_t trl__model_find_triple(const trl_model *model, int32_t unit, int32_t state, int32_t tied)
+{
+    int32_t low = model->unit_triple[unit], high = model->unit_triple[unit + 1];
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        const trl__triple *t = &model->triple[middle];
+        if (t->state == state && t->tied == tied)
+            return middle;
+        if (t->state < state || (t->state == state && t->tied < tied))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
 
 int32_t trl_model_dim(const trl_model *model)
 {
@@ -226,6 +296,58 @@ trl_gaussian trl_model_gaussian(const trl_model *model, int32_t tied, int32_t co
     size_t g = (size_t)model->first_gaussian[tied] + (size_t)component, dim = (size_t)model->dim;
     return (trl_gaussian){
         .mean = model->mean + g * dim, .variance = model->variance + g * dim, .weight = expf(model->log_weight[g])};
+}
+
+int64_t trl_model_first_pass_gaussians(const trl_model *model)
+{
+    return model->independent.first_gaussian ? model->independent.first_gaussian[model->tied_states] : 0;
+}
+
+/* Questions on the longest way from a root. */
+static int32_t depth_below(const trl__tree *tree, int32_t root)
+{
+    int32_t later[TRL__DEEPEST_TREE + 1], depth_of[TRL__DEEPEST_TREE + 1];
+    int32_t waiting = 0, depth = 0, most = 0;
+    for (int32_t i = root; i >= 0;) {
+        const trl__tree_node *node = &tree->node[i];
+        if (node->position != TRL__LEAF) {
+            later[waiting] = node->no;
+            depth_of[waiting++] = ++depth;
+            i = node->yes;
+            continue;
+        }
+        most = depth > most ? depth : most;
+        i = waiting > 0 ? later[--waiting] : -1;
+        depth = i >= 0 ? depth_of[waiting] : 0;
+    }
+    return most;
+}
+
+trl_tree_facts trl_model_tree(const trl_model *model)
+{
+    const trl__tree *tree = model->tree;
+    if (!tree)
+        return (trl_tree_facts){.width = 1};
+    trl_tree_facts facts = {.width = tree->width, .centre = tree->centre, .sets = tree->sets.count};
+    for (int32_t i = 0; i < tree->nodes; i++)
+        facts.questions += tree->node[i].position != TRL__LEAF;
+    facts.roots = tree->nodes - 2 * facts.questions; /* all others are the child of a question */
+    for (int32_t r = 0; r < tree->units * tree->states; r++) {
+        int32_t depth = depth_below(tree, tree->root[r]);
+        facts.depth = depth > facts.depth ? depth : facts.depth;
+    }
+    return facts;
+}
+
+int32_t trl_model_find_tied(const trl_model *model, const int32_t *window, int32_t state)
+{
+    int32_t centre = model->tree ? model->tree->centre : 0, unit = window[centre];
+    if (unit < 0 || (size_t)unit >= model->units.count || state < 0 || state >= trl__unit_topology(model, unit)->states)
+        return -1;
+    if (model->tree)
+        return trl__tree_find(model->tree, window, state);
+    int alone = model->unit_triple[unit + 1] - model->unit_triple[unit] == trl__unit_topology(model, unit)->states;
+    return alone ? trl__model_triple(model, unit, state)->tied : -1;
 }
 
 int32_t trl_model_transitions(const trl_model *model)

@@ -31,11 +31,12 @@ typedef struct trl__triple {
 } trl__triple;
 
 /* The mixtures of all tied states. */
-typedef struct trl__mixtures {
+typedef struct trl__model_mixtures {
     int32_t *first_gaussian; /* tied_states + 1 */
     float *log_weight;       /* by Gaussian */
     float *mean, *variance;  /* Gaussian * dim + k */
-} trl__mixtures;
+    uint8_t mapped;          /* 1: the arrays lie in the model's file; 0: on the heap */
+} trl__model_mixtures;
 
 struct trl_model {
     int32_t dim;
@@ -61,23 +62,26 @@ struct trl_model {
     int32_t *first_gaussian; /* tied_states + 1 */
     float *log_weight;       /* by Gaussian */
     float *mean, *variance;  /* Gaussian * dim + k */
+    uint8_t mapped;          /* 1: these four lie in `file`; 0: on the heap */
 
     trl__tree *tree; /* chooses among the tied states of a unit's state; NULL: there is one for each */
 
-    /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass finds what
-     * a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
-    trl__mixtures independent;
+    /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass finds
+     * what a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
+    trl__model_mixtures independent;
 
-    trl__container *file; /* keeps the mapping that the mixtures lie in; NULL: they are on the heap */
+    trl__container *file; /* keeps the mapping that mixtures lie in; NULL: none do */
 };
 
 /* Empty, with dim set: the pieces are added by whoever makes a model (create, model file, HTK). */
 int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
 
-/* Called last by whoever makes a model. Given: units, topologies, sorted triples with pools, mixtures; log_probability or NULL (then it is made
- * from the topologies). Numbers the transitions, fills unit_triple and transition_triple, and checks all names, indices,
- * probabilities and variances: weights and probabilities are positive and sum up to 1 within a hundredth. TRL_ECORRUPT,
- * TRL_ENUMBER, TRL_ELIMIT say what is wrong and where; `name` stands for the file in messages. */
+/* Called last by whoever makes a model. Given: units, topologies, sorted triples with pools, mixtures, perhaps a tree;
+ * log_probability or NULL (then it is made from the topologies). Numbers the transitions, fills unit_triple and
+ * transition_triple, and checks all names, indices, probabilities and variances: weights and probabilities are positive
+ * and sum up to 1 within a hundredth; with a tree, a unit's state has a triple for each tied state that the tree can give
+ * it and no other, and no unit can be skipped. TRL_ECORRUPT, TRL_ENUMBER, TRL_ELIMIT say what is wrong and where; `name`
+ * stands for the file in messages. */
 int trl__model_finish(trl_model *model, const char *name, trl_error *err);
 
 /* The first half of it, for triples that come from a file: checks all but the probabilities and Gaussians and numbers
@@ -95,6 +99,9 @@ static inline const trl__triple *trl__model_triple(const trl_model *model, int32
     return model->triple + model->unit_triple[unit] + state;
 }
 
+/* The triple of these three, found among the unit's; -1: there is none. */
+int32_t trl__model_find_triple(const trl_model *model, int32_t unit, int32_t state, int32_t tied);
+
 static inline const trl__topology *trl__unit_topology(const trl_model *model, int32_t unit)
 {
     return model->topology + model->unit_topology[unit];
@@ -106,8 +113,14 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err);
 /* Reads a model from an opened file, which it takes over, whatever happens. */
 int trl__model_from_container(trl__container *file, trl_model **out, trl_error *err);
 
-/* Replaces the mixtures; takes over the arrays. */
+/* Replaces the mixtures, those of the first pass; takes over the arrays. */
 void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
                              float *variance);
+void trl__model_set_independent(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
+                                float *variance);
+
+/* The model for a first pass over frames as they come: with the independent mixtures where there are some, else as it is.
+ * A view of the same arrays: good as long as the model is not changed, and never destroyed. */
+trl_model trl__model_first_pass(const trl_model *model);
 
 #endif

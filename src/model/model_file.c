@@ -1,6 +1,7 @@
-/* The model file: a container of kind "model", version 1.
+/* The model file: a container of kind "model", version 1; with a tree or mixtures for a first pass, version 2.
  *
- *     model            16 bytes: i32 dimension, u32 word positions (0, 1), f32 probability of silence, u32 0
+ *     model            16 bytes: i32 dimension, u32 word positions (0, 1), f32 probability of silence, u32 parts (1: a
+ *                      tree, 2: mixtures for a first pass, 3: both; 0 in version 1)
  *     frontend, lexicon, provenance, history      texts; empty: none
  *     units            names, each ended by a NUL
  *     unit_kinds       u8 per unit
@@ -11,12 +12,15 @@
  *     transitions      f32 log probability, from id 1
  *     first_gaussian   i32 per tied state, and the end
  *     log_weights, means, variances      f32 per Gaussian, and per Gaussian and dimension
+ *     tree, tree_roots, tree_nodes, set_names, sets      see tree_file.c
+ *     indep_first, indep_weights, indep_means, indep_variances      like the four of the mixtures
  *
  * The mixtures are used where they lie in the mapped file; all else is small and copied. Reading costs one pass for
  * the checksums and one for the checks (model_finish.c).
  */
 #include "model/model_data.h"
 #include "model/topology.h"
+#include "model/tree_file.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -24,13 +28,15 @@
 #include <string.h>
 
 #define KIND "model"
-#define VERSION 1
+#define VERSION 2
+
+enum { HAS_TREE = 1, HAS_INDEPENDENT = 2 };
 
 typedef struct file_header {
     int32_t dim;
     uint32_t word_positions;
     float silence_between;
-    uint32_t zero;
+    uint32_t parts;
 } file_header;
 
 typedef struct file_triple {
@@ -39,6 +45,14 @@ typedef struct file_triple {
 
 _Static_assert(sizeof(file_header) == 16 && sizeof(trl__arc) == 8 && sizeof(file_triple) == 16,
                "the file's layout is the structs'");
+
+/* Sections of a set of mixtures. */
+typedef struct mixture_names {
+    const char *first, *weights, *means, *variances;
+} mixture_names;
+
+static const mixture_names own = {"first_gaussian", "log_weights", "means", "variances"},
+                           independent = {"indep_first", "indep_weights", "indep_means", "indep_variances"};
 
 /* ---- writing ---- */
 
@@ -98,37 +112,51 @@ static int write_transitions(const trl_model *m, trl__container_writer *writer, 
                                          (size_t)m->transitions * sizeof *m->log_probability, err);
 }
 
-static int write_mixtures(const trl_model *m, trl__container_writer *writer, trl_error *err)
+static int write_mixtures(const trl_model *m, const mixture_names *names, trl__container_writer *writer, trl_error *err)
 {
     size_t gaussians = (size_t)trl_model_gaussians(m) * sizeof(float), numbers = gaussians * (size_t)m->dim;
-    int code = trl__container_add(writer, "first_gaussian", m->first_gaussian,
+    int code = trl__container_add(writer, names->first, m->first_gaussian,
                                   ((size_t)m->tied_states + 1) * sizeof *m->first_gaussian, err);
     if (code == 0)
-        code = trl__container_add(writer, "log_weights", m->log_weight, gaussians, err);
+        code = trl__container_add(writer, names->weights, m->log_weight, gaussians, err);
     if (code == 0)
-        code = trl__container_add(writer, "means", m->mean, numbers, err);
-    return code < 0 ? code : trl__container_add(writer, "variances", m->variance, numbers, err);
+        code = trl__container_add(writer, names->means, m->mean, numbers, err);
+    return code < 0 ? code : trl__container_add(writer, names->variances, m->variance, numbers, err);
+}
+
+static int write_sections(const trl_model *m, trl__container_writer *writer, trl_error *err)
+{
+    const trl_model first_pass = trl__model_first_pass(m);
+    int code = write_texts(m, writer, err);
+    if (code == 0)
+        code = write_units(m, writer, err);
+    if (code == 0)
+        code = write_topologies(m, writer, err);
+    if (code == 0)
+        code = write_transitions(m, writer, err);
+    if (code == 0)
+        code = write_mixtures(m, &own, writer, err);
+    if (code == 0 && m->tree)
+        code = trl__tree_write(m->tree, writer, err);
+    if (code == 0 && m->independent.first_gaussian)
+        code = write_mixtures(&first_pass, &independent, writer, err);
+    return code;
 }
 
 int trl_model_write(const trl_model *model, const char *path, trl_error *err)
 {
-    const file_header header = {
-        .dim = model->dim, .word_positions = model->word_positions, .silence_between = model->silence_between};
+    const file_header header = {.dim = model->dim,
+                                .word_positions = model->word_positions,
+                                .silence_between = model->silence_between,
+                                .parts = (model->tree ? HAS_TREE : 0U) |
+                                         (model->independent.first_gaussian ? HAS_INDEPENDENT : 0U)};
     trl__container_writer *writer;
-    int code = trl__container_create(path, KIND, VERSION, &writer, err);
+    int code = trl__container_create(path, KIND, header.parts ? VERSION : 1, &writer, err);
     if (code < 0)
         return code;
     code = trl__container_add(writer, "model", &header, sizeof header, err);
     if (code == 0)
-        code = write_texts(model, writer, err);
-    if (code == 0)
-        code = write_units(model, writer, err);
-    if (code == 0)
-        code = write_topologies(model, writer, err);
-    if (code == 0)
-        code = write_transitions(model, writer, err);
-    if (code == 0)
-        code = write_mixtures(model, writer, err);
+        code = write_sections(model, writer, err);
     if (code == 0)
         return trl__container_commit(writer, err);
     trl__container_abort(writer);
@@ -158,7 +186,7 @@ static int copy_array(const trl__container *file, const char *name, size_t size,
     return 0;
 }
 
-static int read_header(const trl__container *file, trl_model **out, trl_error *err)
+static int read_header(const trl__container *file, trl_model **out, uint32_t *parts, trl_error *err)
 {
     const void *bytes;
     size_t count;
@@ -168,13 +196,15 @@ static int read_header(const trl__container *file, trl_model **out, trl_error *e
     if (count != 1)
         return corrupt(file, "section 'model' has a wrong size", err);
     const file_header *header = bytes;
-    if (header->dim < 1 || header->dim > TRL__DIM_MOST || header->word_positions > 1 || header->zero != 0)
+    if (header->dim < 1 || header->dim > TRL__DIM_MOST || header->word_positions > 1 ||
+        header->parts > (HAS_TREE | HAS_INDEPENDENT) || (header->parts != 0) != (trl__container_version(file) > 1))
         return corrupt(file, "section 'model' has impossible numbers", err);
     code = trl__model_new(header->dim, out, err);
     if (code < 0)
         return code;
     (*out)->word_positions = (uint8_t)header->word_positions;
     (*out)->silence_between = header->silence_between;
+    *parts = header->parts;
     return 0;
 }
 
@@ -306,23 +336,45 @@ static int borrow(const trl__container *file, const char *name, size_t size, voi
     return code;
 }
 
-static int read_mixtures(const trl__container *file, trl_model *m, trl_error *err)
+static int read_mixtures(const trl__container *file, const mixture_names *names, int32_t dim, trl__model_mixtures *m,
+                         size_t *tied_states, trl_error *err)
 {
     size_t firsts, weights, means, variances;
-    int code = borrow(file, "first_gaussian", sizeof *m->first_gaussian, (void **)&m->first_gaussian, &firsts, err);
+    m->mapped = 1;
+    int code = borrow(file, names->first, sizeof *m->first_gaussian, (void **)&m->first_gaussian, &firsts, err);
     if (code == 0)
-        code = borrow(file, "log_weights", sizeof *m->log_weight, (void **)&m->log_weight, &weights, err);
+        code = borrow(file, names->weights, sizeof *m->log_weight, (void **)&m->log_weight, &weights, err);
     if (code == 0)
-        code = borrow(file, "means", sizeof *m->mean, (void **)&m->mean, &means, err);
+        code = borrow(file, names->means, sizeof *m->mean, (void **)&m->mean, &means, err);
     if (code == 0)
-        code = borrow(file, "variances", sizeof *m->variance, (void **)&m->variance, &variances, err);
+        code = borrow(file, names->variances, sizeof *m->variance, (void **)&m->variance, &variances, err);
     if (code != 0)
         return code;
     if (firsts < 2 || firsts > INT32_MAX || weights > INT32_MAX || m->first_gaussian[firsts - 1] != (int64_t)weights ||
-        means != weights * (size_t)m->dim || variances != means)
+        means != weights * (size_t)dim || variances != means)
         return corrupt(file, "tied states, weights, means and variances do not belong together", err);
-    m->tied_states = (int32_t)(firsts - 1);
+    *tied_states = firsts - 1;
     return 0;
+}
+
+static int read_all_mixtures(const trl__container *file, trl_model *m, uint32_t parts, trl_error *err)
+{
+    size_t tied_states = 0, others = 0;
+    trl__model_mixtures mixtures = {0};
+    int code = read_mixtures(file, &own, m->dim, &mixtures, &tied_states, err);
+    if (code != 0)
+        return code;
+    m->first_gaussian = mixtures.first_gaussian;
+    m->log_weight = mixtures.log_weight;
+    m->mean = mixtures.mean;
+    m->variance = mixtures.variance;
+    m->mapped = 1;
+    m->tied_states = (int32_t)tied_states;
+    if (parts & HAS_INDEPENDENT)
+        code = read_mixtures(file, &independent, m->dim, &m->independent, &others, err);
+    if (code == 0 && (parts & HAS_INDEPENDENT) && others != tied_states)
+        return corrupt(file, "the mixtures of the first pass have other tied states", err);
+    return code;
 }
 
 static int read_transitions(const trl__container *file, trl_model *m, trl_error *err)
@@ -343,7 +395,7 @@ static int read_transitions(const trl__container *file, trl_model *m, trl_error 
     return 0;
 }
 
-static int read_sections(const trl__container *file, trl_model *m, trl_error *err)
+static int read_sections(const trl__container *file, trl_model *m, uint32_t parts, trl_error *err)
 {
     int code = read_texts(file, m, err);
     if (code == 0)
@@ -353,7 +405,9 @@ static int read_sections(const trl__container *file, trl_model *m, trl_error *er
     if (code == 0)
         code = read_triples(file, m, err);
     if (code == 0)
-        code = read_mixtures(file, m, err);
+        code = read_all_mixtures(file, m, parts, err);
+    if (code == 0 && (parts & HAS_TREE))
+        code = trl__tree_read(file, m->units.count, &m->tree, err);
     if (code == 0)
         code = trl__model_structure(m, trl__container_path(file), err);
     if (code == 0)
@@ -364,14 +418,15 @@ static int read_sections(const trl__container *file, trl_model *m, trl_error *er
 int trl__model_from_container(trl__container *file, trl_model **out, trl_error *err)
 {
     trl_model *model = NULL;
+    uint32_t parts = 0;
     *out = NULL;
-    int code = read_header(file, &model, err);
+    int code = read_header(file, &model, &parts, err);
     if (code != 0) {
         trl__container_close(file);
         return code;
     }
     model->file = file;
-    code = read_sections(file, model, err);
+    code = read_sections(file, model, parts, err);
     if (code < 0)
         trl_model_destroy(model);
     else

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SUM_TOLERANCE 0.01 /* of probabilities: other programs write few digits */
@@ -231,6 +232,83 @@ static int check_mixture(const trl_model *m, int32_t tied, const char *name, trl
     return 0;
 }
 
+/* The mixtures of a first pass belong to the same tied states. */
+static int check_independent(const trl_model *m, const char *name, trl_error *err)
+{
+    char place[1024];
+    const trl_model first_pass = trl__model_first_pass(m);
+    if (!m->independent.first_gaussian)
+        return 0;
+    snprintf(place, sizeof place, "%s: mixtures of the first pass", name);
+    int code = check_sizes(&first_pass, place, err);
+    for (int32_t j = 0; code == 0 && j < m->tied_states; j++)
+        code = check_mixture(&first_pass, j, place, err);
+    return code;
+}
+
+/* ---- the tree ---- */
+
+/* Among which neighbours a unit stands must be known before its states are looked up: so none may be passed over. */
+static int check_no_skips(const trl_model *m, const char *name, trl_error *err)
+{
+    for (size_t u = 0; u < m->units.count; u++) {
+        const trl__topology *t = trl__unit_topology(m, (int32_t)u);
+        for (int32_t a = t->first[0]; a < t->first[1]; a++)
+            if (t->arcs[a].to == TRL_EXIT)
+                return trl__fail(err, TRL_ECORRUPT, "%s: unit %s can be skipped; in a model with a tree none can", name,
+                                 m->units.texts[u]);
+    }
+    return 0;
+}
+
+/* The tied states that the tree gives are those of the triples, from *next on. */
+static int check_state(const trl_model *m, int32_t unit, int32_t state, int32_t *tied, int32_t *next, const char *name,
+                       trl_error *err)
+{
+    int exists = state < trl__unit_topology(m, unit)->states;
+    if ((m->tree->root[unit * m->tree->states + state] >= 0) != exists)
+        return trl__fail(err, TRL_ECORRUPT, "%s: unit %s, state %" PRId32 ": the tree %s", name, m->units.texts[unit],
+                         state, exists ? "does not know it" : "knows it, but the unit has it not");
+    int32_t count = trl__tree_tied_states(m->tree, unit, state, tied);
+    int same = 1;
+    for (int32_t i = 0; same && i < count; i++, (*next)++) {
+        const trl__triple *t = &m->triple[*next];
+        same = *next < m->triples && t->unit == unit && t->state == state && t->tied == tied[i];
+    }
+    if (same && *next < m->triples && m->triple[*next].unit == unit && m->triple[*next].state == state)
+        same = 0;
+    return same ? 0
+                : trl__fail(err, TRL_ECORRUPT,
+                            "%s: unit %s, state %" PRId32 ": its triples are not those of the tree's tied states", name,
+                            m->units.texts[unit], state);
+}
+
+static int check_tree(const trl_model *m, const char *name, trl_error *err)
+{
+    const trl__tree *tree = m->tree;
+    int32_t most = 0, next = 0;
+    for (int32_t t = 0; t < m->topologies; t++)
+        most = m->topology[t].states > most ? m->topology[t].states : most;
+    int code = trl__tree_check(tree, name, err);
+    if (code < 0)
+        return code;
+    if ((size_t)tree->units != m->units.count || tree->states > most || tree->leaves != m->tied_states)
+        return trl__fail(err, TRL_ECORRUPT, "%s: the tree is of another model: its units, states or leaves differ",
+                         name);
+    int32_t *tied = trl__alloc((size_t)tree->leaves, sizeof *tied);
+    code = tied ? check_no_skips(m, name, err) : trl__fail_memory(err);
+    for (int32_t u = 0; code == 0 && u < tree->units; u++) {
+        if (trl__unit_topology(m, u)->states > tree->states)
+            code = trl__fail(err, TRL_ECORRUPT, "%s: unit %s has more states than the tree", name, m->units.texts[u]);
+        for (int32_t s = 0; code == 0 && s < tree->states; s++)
+            code = check_state(m, u, s, tied, &next, name, err);
+    }
+    trl__free(tied);
+    return code;
+}
+
+/* ---- all of it ---- */
+
 int trl__model_structure(trl_model *m, const char *name, trl_error *err)
 {
     if (m->word_positions > 1 || !(m->silence_between > 0 && m->silence_between < 1))
@@ -245,6 +323,8 @@ int trl__model_structure(trl_model *m, const char *name, trl_error *err)
         code = check_sizes(m, name, err);
     if (code == 0)
         code = check_triples(m, name, err);
+    if (code == 0 && m->tree)
+        code = check_tree(m, name, err);
     return code < 0 ? code : number_transitions(m, name, err);
 }
 
@@ -257,5 +337,5 @@ int trl__model_finish(trl_model *m, const char *name, trl_error *err)
         code = check_probabilities(m, name, err);
     for (int32_t j = 0; code == 0 && j < m->tied_states; j++)
         code = check_mixture(m, j, name, err);
-    return code;
+    return code < 0 ? code : check_independent(m, name, err);
 }

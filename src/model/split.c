@@ -180,3 +180,32 @@ int trl__split_to_total(trl_model *model, const double *count, int64_t total, do
     trl__free(heap);
     return split_to(model, target, err);
 }
+
+trl__varmix trl__varmix_defaults(void)
+{
+    return (trl__varmix){.alpha = 0.3, .beta = 2.2, .least_frames = 1000, .most_frames = 256000};
+}
+
+int32_t trl__varmix_components(const trl__varmix *rule, double frames)
+{
+    double counted = fmax(fmin(frames, rule->most_frames), rule->least_frames);
+    double components = rule->beta * pow(counted, rule->alpha);
+    if (frames < rule->least_frames)
+        components *= frames / rule->least_frames;
+    return components >= INT32_MAX ? INT32_MAX : components >= 1 ? (int32_t)lround(components) : 1;
+}
+
+int trl__split_by_frames(trl_model *model, const double *count, const trl__varmix *rule, double share,
+                         double least_frames, trl_error *err)
+{
+    int32_t *target = trl__alloc((size_t)model->tied_states, sizeof *target);
+    if (!target)
+        return trl__fail_memory(err);
+    for (int32_t j = 0; j < model->tied_states; j++) {
+        int32_t now = trl_model_components(model, j);
+        double most = (double)most_components(count[j], least_frames, 1);
+        double wanted = ceil(share * fmin(most, trl__varmix_components(rule, count[j])));
+        target[j] = wanted > now ? (int32_t)wanted : now;
+    }
+    return split_to(model, target, err);
+}

@@ -94,6 +94,23 @@ int trl__stats_add(trl__stats *stats, const trl__stats *other, trl_error *err)
     return 0;
 }
 
+void trl__stats_occupancies(const trl__stats *stats, const trl_model *model, double *count)
+{
+    memset(count, 0, (size_t)model->tied_states * sizeof *count);
+    for (int32_t id = 1; id <= model->transitions; id++)
+        count[model->triple[model->transition_triple[id]].tied] += stats->transition[id];
+}
+
+int32_t trl__sample_shares(const double *count, int32_t tied_states, double most, float *sample)
+{
+    int32_t sampled = 0;
+    for (int32_t j = 0; j < tied_states; j++) {
+        sample[j] = count[j] > most ? (float)(most / count[j]) : 1;
+        sampled += count[j] > most;
+    }
+    return sampled;
+}
+
 /* ---- local ---- */
 
 static size_t slot_size(const trl__local_stats *local)

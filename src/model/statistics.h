@@ -36,6 +36,13 @@ int trl__stats_write(const trl__stats *stats, const char *path, trl_error *err);
 int trl__stats_read(const char *path, trl__stats **out, trl_error *err);
 int trl__stats_from_container(trl__container *file, trl__stats **out, trl_error *err); /* closes the container */
 
+/* Frames by tied state: whoever is in a state leaves it by one transition. So a sample of frames (below) does not change them. */
+void trl__stats_occupancies(const trl__stats *stats, const trl_model *model, double *count);
+
+/* Statistics of a tied state from about `most` frames are good enough ([001]: 256k). sample[j] becomes the share of the state's frames that
+ * makes so many, 1 where there are no more. Returns how many states have more. */
+int32_t trl__sample_shares(const double *count, int32_t tied_states, double most, float *sample);
+
 /* A slot is 1 + 2 * dim doubles: count, sums, squares. */
 typedef struct trl__local_stats {
     int32_t dim;

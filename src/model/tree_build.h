@@ -16,8 +16,9 @@ typedef struct trl__tree_options {
     double least_gain;     /* log-likelihood in all, of a split; default 0 */
     double least_frames;   /* of a leaf; default 100 ([001]: 18,000 where data is plenty) */
     double variance_floor; /* absolute, of a leaf's Gaussian; default 0.01 */
-    double join_share;     /* leaves that lose less than this share of the last split's gain are tied again; 0: none are; default 1 */
-    trl_pool *pool;        /* NULL: one thread; the result is the same bytes */
+    double
+        join_share; /* leaves that lose less than this share of the last split's gain are tied again; 0: none are; default 1 */
+    trl_pool *pool; /* NULL: one thread; the result is the same bytes */
 } trl__tree_options;
 
 typedef struct trl__tree_summary {

@@ -15,7 +15,7 @@
 #include <trellis/train.h>
 #include <unistd.h>
 
-#define FIRST_LINE "trellis checkpoint 1"
+#define FIRST_LINE "trellis checkpoint 2"
 
 static char *in_folder(const trl__checkpoint *c, const char *format, ...) TRL_PRINTF(2, 3);
 
@@ -46,6 +46,21 @@ char *trl__checkpoint_model(const trl__checkpoint *c, int iteration)
 char *trl__checkpoint_alignments(const trl__checkpoint *c, int iteration)
 {
     return in_folder(c, "iteration-%d.tra", iteration);
+}
+
+char *trl__checkpoint_speakers(const trl__checkpoint *c, int iteration)
+{
+    return in_folder(c, "iteration-%d.trs", iteration);
+}
+
+char *trl__checkpoint_lexicon(const trl__checkpoint *c, int stage)
+{
+    return in_folder(c, "stage-%d.lexicon", stage);
+}
+
+char *trl__checkpoint_carried(const trl__checkpoint *c)
+{
+    return in_folder(c, "carried.tra");
 }
 
 /* ---- The folder ---- */
@@ -99,11 +114,16 @@ static void remove_iteration(const trl__checkpoint *c, int iteration)
 {
     remove_file(trl__checkpoint_model(c, iteration));
     remove_file(trl__checkpoint_alignments(c, iteration));
+    remove_file(trl__checkpoint_speakers(c, iteration));
 }
 
 static void remove_iterations(const trl__checkpoint *c)
 {
     remove_file(in_folder(c, "checkpoint"));
+    remove_file(trl__checkpoint_carried(c));
+    for (int stage = 0; stage < TRL_MOST_STAGES; stage++)
+        remove_file(trl__checkpoint_lexicon(c, stage));
+    remove_iteration(c, 0); /* alignments of a model that was given */
     remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
     remove_iteration(c, c->iteration);
     remove_iteration(c, c->iteration + 1); /* begun, not finished */
@@ -130,7 +150,7 @@ void trl__checkpoint_destroy(trl__checkpoint *c)
 /* ---- Which iteration counts ---- */
 
 typedef struct record {
-    int iteration, settled;
+    int iteration, stage, stage_first, settled;
     uint64_t fingerprint;
 } record;
 
@@ -143,22 +163,28 @@ static const char *value_of(trl__text *text, const char *name)
                                                                                                        : NULL;
 }
 
+/* The next line's number, from `least` on; -1 when it has none. */
+static int number_of(trl__text *text, const char *name, int least)
+{
+    const char *value = value_of(text, name);
+    int64_t number;
+    return value && trl__parse_int(value, &number) == 0 && number >= least && number < INT_MAX ? (int)number : -1;
+}
+
 static int parse(const char *path, trl__text *text, record *r, trl_error *err)
 {
     char *line, *end = NULL;
     size_t length;
     int has_title = trl__text_line(text, &line, &length) && strcmp(line, FIRST_LINE) == 0;
-    const char *iteration = has_title ? value_of(text, "iteration") : NULL;
-    const char *settled = iteration ? value_of(text, "settled") : NULL;
-    const char *fingerprint = settled ? value_of(text, "fingerprint") : NULL;
-    int64_t number = 0, flag = 0;
+    r->iteration = has_title ? number_of(text, "iteration", 1) : -1;
+    r->stage = r->iteration < 0 ? -1 : number_of(text, "stage", 0);
+    r->stage_first = r->stage < 0 ? -1 : number_of(text, "stage_first", 1);
+    r->settled = r->stage_first < 0 ? -1 : number_of(text, "settled", 0);
+    const char *fingerprint = r->settled < 0 ? NULL : value_of(text, "fingerprint");
     if (fingerprint)
         r->fingerprint = strtoull(fingerprint, &end, 16);
-    if (!fingerprint || *end != '\0' || end == fingerprint || trl__parse_int(iteration, &number) < 0 || number < 1 ||
-        number > INT_MAX || trl__parse_int(settled, &flag) < 0)
+    if (!fingerprint || *end != '\0' || end == fingerprint || r->stage >= TRL_MOST_STAGES)
         return trl__fail(err, TRL_ECORRUPT, "%s: this is no checkpoint; start again without --resume", path);
-    r->iteration = (int)number;
-    r->settled = flag != 0;
     return 0;
 }
 
@@ -193,6 +219,8 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
             "or start again without --resume",
             c->folder);
     c->iteration = r.iteration;
+    c->stage = r.stage;
+    c->stage_first = r.stage_first;
     c->settled = r.settled;
     remove_iteration(c, c->iteration - 1);
     return 0;
@@ -200,7 +228,7 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
 
 void trl__checkpoint_forget(trl__checkpoint *c)
 {
-    record r;
+    record r = {0};
     if (read_record(c, &r, NULL) == 0)
         c->iteration = r.iteration;
     remove_iterations(c);
@@ -215,8 +243,10 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl_file *file;
     int code = trl_file_create(path, &file, err);
     if (code == 0) {
-        code = trl_file_print(file, err, FIRST_LINE "\niteration %d\nsettled %d\nfingerprint %016" PRIx64 "\n",
-                              iteration, c->settled, c->fingerprint);
+        code = trl_file_print(file, err,
+                              FIRST_LINE "\niteration %d\nstage %d\nstage_first %d\nsettled %d\nfingerprint %016" PRIx64
+                                         "\n",
+                              iteration, c->stage, c->stage_first, c->settled, c->fingerprint);
         if (code == 0)
             code = trl_file_commit(file, err);
         else

@@ -4,7 +4,11 @@
  *     FOLDER/features.trf             the features, made once
  *     FOLDER/iteration-7.trm          the model that iteration 8 starts from
  *     FOLDER/iteration-7.tra          the alignments of iteration 7
- *     FOLDER/checkpoint               "trellis checkpoint 1", iteration, settled, fingerprint: which of them count
+ *     FOLDER/iteration-7.trs          the transforms of the speakers, where there are some
+ *     FOLDER/stage-2.lexicon          pronunciations with the probabilities that the stage uses
+ *     FOLDER/carried.tra              the alignments of the last stage, carried over to the model of the next
+ *     FOLDER/checkpoint               "trellis checkpoint 2", iteration, stage, its first iteration, settled, fingerprint:
+ *                                     which of them count
  */
 #ifndef TRL_TRAIN_CHECKPOINT_H
 #define TRL_TRAIN_CHECKPOINT_H
@@ -16,6 +20,8 @@ typedef struct trl__checkpoint {
     char *folder;
     uint64_t fingerprint; /* of data and options: another training's checkpoint is refused */
     int iteration;        /* the last one that is complete; 0: none */
+    int stage;            /* that it belongs to, from 0 */
+    int stage_first;      /* the stage's first iteration */
     int settled;          /* alignments move little: the next iteration searches in a band */
     int temporary;        /* the folder goes away at the end, whatever happens */
 } trl__checkpoint;
@@ -30,6 +36,9 @@ void trl__checkpoint_destroy(trl__checkpoint *checkpoint);
 char *trl__checkpoint_features(const trl__checkpoint *checkpoint);
 char *trl__checkpoint_model(const trl__checkpoint *checkpoint, int iteration);
 char *trl__checkpoint_alignments(const trl__checkpoint *checkpoint, int iteration);
+char *trl__checkpoint_speakers(const trl__checkpoint *checkpoint, int iteration);
+char *trl__checkpoint_lexicon(const trl__checkpoint *checkpoint, int stage);
+char *trl__checkpoint_carried(const trl__checkpoint *checkpoint);
 
 /* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or
  * options. */

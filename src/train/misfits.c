@@ -9,6 +9,7 @@
 typedef struct worker {
     trl__aligner *aligner;
     trl__graph graph;
+    trl__view_room room;
 } worker;
 
 typedef struct misfit_search {
@@ -31,10 +32,9 @@ static int fit_utterance(void *user, size_t utterance, int number, trl_error *er
     const trl__run *runs;
     const trl__stored_alignment *stored = trl__alignment_store_get(m->alignments, utterance, &runs);
     trl_matrix frames = {0};
-    const char *id;
     if (stored->status != TRL__ALIGNED)
         return 0;
-    int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
+    int code = trl__training_frames(d, utterance, 1, &w->room, &frames, err);
     if (code == 0)
         code = trl__graph_build(&w->graph, m->map, m->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
@@ -111,6 +111,7 @@ int trl__find_misfits(const trl__training_data *data, const trl_lexicon *lexicon
     for (size_t i = 0; m.workers && i < m.worker_count; i++) {
         trl__aligner_destroy(m.workers[i].aligner);
         trl__graph_free(&m.workers[i].graph);
+        trl__view_room_free(&m.workers[i].room);
     }
     trl__free(m.workers);
     trl__free(m.fits);

@@ -17,6 +17,7 @@
 typedef struct worker {
     trl__aligner *aligner;
     trl__graph graph;
+    trl__view_room room;
     trl__run *path; /* a copy, while an audit searches again */
     size_t path_capacity;
     double load; /* seconds: reading features, building graphs */
@@ -50,6 +51,7 @@ typedef struct pass_work {
     trl__alignment_writer *alignments;
     trl_findings *skipped;
     trl__pass_result *result;
+    double log_det; /* summed over frames that were aligned */
 } pass_work;
 
 double trl__wall_seconds(void)
@@ -187,9 +189,8 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
 {
     const trl__training_data *d = w->pass->data;
     trl_matrix frames = {0};
-    const char *id;
     double start = trl__wall_seconds();
-    int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &frames, err);
+    int code = trl__training_frames(d, utterance, 1, &k->room, &frames, err);
     if (code == 0)
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
@@ -202,6 +203,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     if (code == 0)
         code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
     trl__search_result found = {0};
+    trl__aligner_sample(k->aligner, w->pass->sample, utterance);
     if (code == 0)
         code = find_path(w, k, utterance, o, &found, err);
     if (code == 0 && found.status == TRL__ALIGNED) {
@@ -211,6 +213,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     }
     o->status = found.status;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
+    o->log_likelihood += trl__training_log_det(d, utterance);
     o->seconds = trl__wall_seconds() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
 }
@@ -289,6 +292,7 @@ static int add_outcome(pass_work *w, size_t utterance, const outcome *o, const b
     if (code < 0 || o->status != TRL__ALIGNED)
         return code < 0 ? code : add_failure(w, utterance, o, err);
     n->utterances++;
+    w->log_det += (double)o->frames * trl__training_log_det(w->pass->data, utterance);
     note(w->result->worst, &w->result->worst_count, utterance, o->log_likelihood, -1);
     return 0;
 }
@@ -332,6 +336,7 @@ static void tear_down(pass_work *w)
     for (size_t i = 0; w->workers && i < w->worker_count; i++) {
         trl__aligner_destroy(w->workers[i].aligner);
         trl__graph_free(&w->workers[i].graph);
+        trl__view_room_free(&w->workers[i].room);
         trl__free(w->workers[i].path);
     }
     for (size_t i = 0; w->blocks && i < w->block_count; i++) {
@@ -377,8 +382,8 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->number = pass->iteration;
     n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
-    n->log_likelihood = n->frames > 0 ? stats->totals.log_likelihood / n->frames : 0;
-    n->joint = n->frames > 0 ? stats->totals.joint / n->frames : 0;
+    n->log_likelihood = n->frames > 0 ? (stats->totals.log_likelihood + w.log_det) / n->frames : 0;
+    n->joint = n->frames > 0 ? (stats->totals.joint + w.log_det) / n->frames : 0;
     n->seconds = trl__wall_seconds() - start;
     tear_down(&w);
     if (code == 0 && n->utterances == 0)

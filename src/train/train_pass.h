@@ -10,7 +10,6 @@
 #include "train/alignment_store.h"
 #include "train/training_data.h"
 
-#define TRL__BLOCK 50   /* utterances ([000] 3.4: 50 to 200) */
 #define TRL__NOTABLE 10 /* utterances that a report names */
 
 typedef enum trl__pass_kind {
@@ -24,6 +23,7 @@ typedef struct trl__pass {
     const trl__training_data *data;
     const trl_lexicon *lexicon;
     const trl_model *model;
+    const float *sample; /* by tied state: the share of its frames that make statistics; NULL: all do */
     trl__device *device;
     const trl__alignment_store *previous; /* of the last iteration; may be NULL when it is no guide: FLAT, FIRST */
     trl__pass_kind kind;

@@ -139,6 +139,7 @@ static int add_features(trl__training_data *d, size_t number, const trl_corpus *
         return trl__fail(err, TRL_EINVAL, "utterance %s has %zu values per frame where others have %d", id, frames.cols,
                          d->dim);
     d->dim = (int32_t)frames.cols;
+    d->frames += (double)frames.rows;
     mix(d, &frames.rows, sizeof frames.rows);
     return add_utterance(d, u, number, l, err);
 }
@@ -192,6 +193,7 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     trl__training_data *d = trl__alloc_zero(1, sizeof *d);
     if (!d)
         return trl__fail_memory(err);
+    d->speakers = trl_corpus_speakers(corpus);
     lookup l = {
         .lexicon = lexicon, .policy = options->unknown_words, .unknown = {.lexicon = lexicon}, .skipped = skipped};
     int are_there = options->features || (reuse && is_there(path, trl_frontend_description(frontend)));
@@ -212,10 +214,27 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     return 0;
 }
 
+int trl__training_frames(const trl__training_data *d, size_t utterance, int adapted, trl__view_room *room,
+                         trl_matrix *frames, trl_error *err)
+{
+    const char *id;
+    trl_matrix stored = {0};
+    int code = trl_feature_reader_get(d->features, d->feature[utterance], &id, &stored, err);
+    if (code < 0)
+        return code;
+    return trl__view_apply(&d->view, &stored, d->utterance[utterance]->speaker_index, adapted, room, frames, err);
+}
+
+double trl__training_log_det(const trl__training_data *d, size_t utterance)
+{
+    return d->view.speakers ? d->view.speakers[d->utterance[utterance]->speaker_index].log_det : 0;
+}
+
 void trl__training_data_destroy(trl__training_data *d)
 {
     if (!d)
         return;
+    trl__view_free(&d->view);
     trl_feature_reader_close(d->features);
     trl__free(d->frontend);
     trl__free(d->utterance);

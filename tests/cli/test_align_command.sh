@@ -36,6 +36,20 @@ words=$(cat sounds/*/*.lab | wc -w)
 align 0 sounds lexicon.txt -q --utterance ben20
 [ "$(ls out_dir)" = ben20.TextGrid ] || wrong "--utterance: $(ls out_dir)"
 
+# ---- Pronunciations ----
+{ cat lexicon.txt; printf 'OOSS SS OO\nNEVER AA\nNEVER EE\n'; } >variants.txt # of OOSS nobody says the second
+align 0 sounds variants.txt -q --count-pronunciations counted.txt
+uses=$(cat sounds/*/*.lab | tr ' ' '\n' | grep -c '^OOSS$')
+[ "$uses" -gt 3 ] || wrong "OOSS occurs $uses times only"
+awk -v uses="$uses" '
+    $1 == "OOSS" { rest = $2 * (uses + 1) - ($3 == "OO" ? uses : 0); right += rest > 0.499 && rest < 0.501 }
+    $1 == "NEVER" { right += $2 == 0.5 }
+    $1 != "OOSS" && $1 != "NEVER" { others += $2 == 1 }
+    END { exit right != 4 || others != 13 }' counted.txt || wrong "--count-pronunciations, $uses times OOSS: $(<counted.txt)"
+align 0 sounds counted.txt -q
+align 3 sounds variants.txt -q --count-pronunciations none/counted.txt
+contains "$err" "none" "--count-pronunciations into no folder"
+
 # ---- One sound ----
 align 0 sounds/anna/anna01.wav lexicon.txt -q # the transcript is beside it
 cp out_dir/anna01.TextGrid beside.TextGrid

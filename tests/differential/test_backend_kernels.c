@@ -128,6 +128,11 @@ static void check_search(uint64_t seed)
     int frames = 1 + pick(&c, seed % 100 == 0 ? 3 * TRL__PIECE : 100);
     random_search *r = random_search_make(seed, (graph_kind)pick(&c, GRAPH_KINDS), 1 + pick(&c, 20), frames, kind);
     r->s.combine = pick(&c, 2) ? TRL__MAX : TRL__LOG_ADD;
+    float sample[5];
+    for (int j = 0; j < 5; j++)
+        sample[j] = pick(&c, 3) ? between(&c, 0, 1) : 1;
+    r->s.sample = pick(&c, 2) ? sample : NULL;
+    r->s.sample_seed = seed;
     outcome expected = run_search(&trl__gmm_ref, r, NULL, NULL);
     size_t bytes = r->frames.rows * sizeof(int32_t);
     int32_t *path = malloc(bytes), *path_arc = malloc(bytes);

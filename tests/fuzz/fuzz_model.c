@@ -21,6 +21,15 @@ static void use_model(trl_model *model)
     for (int32_t u = 0; u < trl_model_units(model); u++)
         if (trl_model_find_unit(model, trl_model_unit(model, u).name) != u)
             abort();
+    for (int32_t u = 0; model->tree && u < trl_model_units(model); u++) {
+        int32_t window[TRL__WIDEST_CONTEXT];
+        for (int32_t p = 0; p < TRL__WIDEST_CONTEXT; p++)
+            window[p] = p == model->tree->centre ? u : p % (trl_model_units(model) + 1) - 1;
+        for (int32_t s = 0; s < trl_model_unit(model, u).states; s++)
+            if (trl__model_find_triple(model, u, s, trl_model_find_tied(model, window, s)) < 0)
+                abort();
+    }
+    trl_model_tree(model);
     if (trl__model_copy(model, &copy, NULL) == 0)
         trl_model_destroy(copy);
 }
@@ -31,7 +40,7 @@ static void read_all(const uint8_t *data, size_t size)
     trl_model *model;
     trl__stats *stats;
     trl_error err;
-    if (trl__container_from_memory("fuzz", data, size, "model", 1, &container, &err) == 0 &&
+    if (trl__container_from_memory("fuzz", data, size, "model", 2, &container, &err) == 0 &&
         trl__model_from_container(container, &model, &err) == 0) {
         use_model(model);
         trl_model_destroy(model);

@@ -234,13 +234,65 @@ static void tree_is_kaldis(void **state)
     trl_model_destroy(model);
 }
 
-static void tree_of_context_is_refused(void **state)
+static trl_model *read_without_tree(const char *mdl)
+{
+    trl__source source;
+    trl_model *model;
+    assert_int_equal(trl__source_open(golden_path(mdl), &source, &err), 0);
+    assert_int_equal(trl__kaldi_model_read(&source, NULL, NULL, NULL, &model, &err), 0);
+    trl__source_close(&source);
+    return model;
+}
+
+/* Without its tree, a model with context is good for looking at only. HTK can't say what a tree says. */
+static void context_without_tree_is_refused(void **state)
 {
     (void)state;
-    trl_model *model = read_model("an4-tri1/final.mdl", "an4-tri1/phones.txt");
-    assert_int_equal(trl_model_write_kaldi(model, temp_path("tri"), 1, &err), TRL_EUNSUPPORTED);
-    assert_non_null(strstr(err.text, "context"));
+    trl_model *model = read_model("an4-tri1/final.mdl", "an4-tri1/phones.txt"), *alone;
+    assert_non_null(model->tree);
     assert_int_equal(trl_model_write_htk(model, temp_path("tri.mmf"), 0, &err), TRL_EUNSUPPORTED);
+    trl_model_destroy(model);
+    alone = read_without_tree("an4-tri1/final.mdl");
+    assert_null(alone->tree);
+    assert_int_equal(trl_model_find_tied(alone, (int32_t[]){40}, 0), -1);
+    assert_int_equal(trl_model_write_kaldi(alone, temp_path("tri"), 1, &err), TRL_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "context"));
+    trl_model_destroy(alone);
+}
+
+/* Every leaf is there; each state's tied states are the triples that Kaldi made of them (trl__model_finish saw to it, here once
+ * more by windows); and written and read again, every window has the same tied state. */
+static void tree_comes_back(void **state)
+{
+    (void)state;
+    trl_model *model = read_model("an4-tri1/final.mdl", "an4-tri1/phones.txt"), *again;
+    assert_int_equal(trl_model_write_kaldi(model, temp_path("tri"), 1, &err), 0);
+    assert_int_equal(trl_model_read_kaldi(temp_path("tri/final.mdl"), temp_path("tri/phones.txt"), &again, &err), 0);
+    assert_same_structure(model, again, 1);
+    int32_t units = trl_model_units(model), window[3];
+    uint8_t seen[480] = {0}, *used = calloc((size_t)model->triples, 1);
+    assert_int_equal(model->tied_states, 480);
+    assert_int_equal(model->tree->width, 3);
+    for (window[1] = 0; window[1] < units; window[1]++)
+        for (int32_t s = 0; s < trl_model_unit(model, window[1]).states; s++)
+            for (window[0] = -1; window[0] < units; window[0]++)
+                for (window[2] = -1; window[2] < units; window[2]++) {
+                    int32_t tied = trl__tree_find(model->tree, window, s);
+                    int32_t triple = trl__model_find_triple(model, window[1], s, tied);
+                    assert_true(tied == trl__tree_find(again->tree, window, s) && triple >= 0);
+                    seen[tied] = used[triple] = 1;
+                }
+    assert_null(memchr(seen, 0, sizeof seen));
+    for (int32_t id = 1; id <= model->transitions; id++) {
+        trl_transition t = trl_model_transition(model, id);
+        assert_int_equal(trl__model_find_triple(model, t.unit, t.state, t.tied), model->transition_triple[id]);
+    }
+    size_t unused = 0;
+    for (int32_t i = 0; i < model->triples; i++)
+        unused += !used[i];
+    print_message("%d triples, %zu of them without a window\n", model->triples, unused);
+    free(used);
+    trl_model_destroy(again);
     trl_model_destroy(model);
 }
 
@@ -376,7 +428,8 @@ int main(void)
         cmocka_unit_test(text_is_the_same_model),
         cmocka_unit_test(constants_are_kaldis),
         cmocka_unit_test(tree_is_kaldis),
-        cmocka_unit_test(tree_of_context_is_refused),
+        cmocka_unit_test(context_without_tree_is_refused),
+        cmocka_unit_test(tree_comes_back),
         cmocka_unit_test(names_say_what_units_are),
         cmocka_unit_test(transitions_are_kaldis),
         cmocka_unit_test(alignments_map_to_pdfs_and_phones),

@@ -1,12 +1,16 @@
-/* Small random lexicons, models, transcripts and frames: what the aligner finds equals what counting all paths gives. The
- * paths are made from the lexicon and the topologies directly, not from the utterance's graph. */
+/* Small random lexicons, models with and without trees, transcripts and frames: what the aligner finds equals what counting all
+ * paths gives. The paths are made from the lexicon, the topologies and the tree directly, not from the utterance's graph: first
+ * the units that are said, then the tied states of each among its neighbours. */
 #include "align_case.h"
+#include "tree_fixture.h"
 
 #define MOST_FRAMES 7
 #define MOST_UNITS 16
 #define MOST_SLOTS 5
 #define MOST_PHONES 3
-#define MOST_TIED 80
+#define MOST_TIED 400
+#define MOST_TRANSITIONS 4000
+#define MOST_NODES 1000
 #define TOLERANCE 3e-3 /* scores are floats of some tens */
 
 /* Where a path is at a frame. */
@@ -18,6 +22,12 @@ typedef struct step {
     int32_t unit, slot, variant, phone;
 } step;
 
+/* A path, by what it visits and how it leaves it. */
+typedef struct way {
+    uint64_t nodes;
+    double log_probability;
+} way;
+
 typedef struct brute {
     const trl_model *model;
     const trl_lexicon *lexicon;
@@ -28,15 +38,13 @@ typedef struct brute {
     const trl__graph *graph; /* only to say where a band is */
     const trl__bands *bands; /* NULL: everywhere */
 
-    step steps[MOST_UNITS];
-    int32_t step_count;
+    step steps[MOST_UNITS]; /* what is chosen */
+    step said[MOST_UNITS];  /* what of it is not passed over */
+    int32_t step_count, said_count;
     visit visits[MOST_FRAMES];
     int32_t transitions[MOST_FRAMES];
 
-    struct way {
-        uint64_t nodes;
-        double log_probability;
-    } * ways; /* all paths, by what they visit and how they leave it */
+    way *ways; /* all paths */
     size_t way_count, way_capacity;
 
     double best, total;
@@ -44,18 +52,24 @@ typedef struct brute {
     double slot[MOST_SLOTS][MOST_FRAMES];
     double phone[MOST_SLOTS][2][MOST_PHONES][MOST_FRAMES];
     double tied[MOST_TIED][MOST_FRAMES];
-    double transition[1000];
+    double transition[MOST_TRANSITIONS];
 } brute;
 
 /* ---- all paths ---- */
 
+/* The path in b->visits and b->transitions. */
+static void add_way(brute *b, double log_probability)
+{
+    uint64_t hash = trl__hash((char *)b->visits, (size_t)b->frame_count * sizeof *b->visits) * 31;
+    hash += trl__hash((char *)b->transitions, (size_t)b->frame_count * sizeof *b->transitions);
+    assert_int_equal(TRL_GROW(b->ways, b->way_capacity, b->way_count + 1), 0);
+    b->ways[b->way_count++] = (way){hash, log_probability};
+}
+
 static void end_path(brute *b, double log_probability)
 {
     if (!b->counting) {
-        uint64_t hash = trl__hash((char *)b->visits, (size_t)b->frame_count * sizeof *b->visits) * 31;
-        hash += trl__hash((char *)b->transitions, (size_t)b->frame_count * sizeof *b->transitions);
-        assert_int_equal(TRL_GROW(b->ways, b->way_capacity, b->way_count + 1), 0);
-        b->ways[b->way_count++] = (struct way){hash, log_probability};
+        add_way(b, log_probability);
         b->total = log_add(b->total, log_probability);
         return;
     }
@@ -73,23 +87,41 @@ static int is_in_band(const brute *b, const visit *v, int32_t t)
 {
     for (int32_t n = 0; b->bands && n < b->graph->nodes; n++) {
         const trl__graph_phone *p = &b->graph->phone[b->graph->node_phone[n]];
-        int32_t first = b->graph->slot[v->slot].first_phone;
-        while (b->graph->phone[first].variant != v->variant)
-            first++;
-        if (p->slot == v->slot && p->variant == v->variant && b->graph->node_phone[n] - first == v->phone &&
+        if (p->slot == v->slot && p->variant == v->variant && p->place == v->phone &&
             b->graph->node_state[n] == v->state)
             return t >= b->bands->first[n] && t < b->bands->end[n];
     }
     return 1;
 }
 
+/* The triple of a unit among what is said. */
+static const trl__triple *triple_of(const brute *b, int32_t s, int32_t state)
+{
+    const trl__tree *tree = b->model->tree;
+    if (!tree)
+        return trl__model_triple(b->model, b->said[s].unit, state);
+    int32_t window[TRL__WIDEST_CONTEXT];
+    for (int32_t k = 0; k < tree->width; k++) {
+        int32_t at = s + k - tree->centre;
+        window[k] = at >= 0 && at < b->said_count ? b->said[at].unit : TRL__NOTHING;
+    }
+    int32_t tied = trl__tree_find(tree, window, state);
+    for (int32_t i = 0; i < b->model->triples; i++) {
+        const trl__triple *t = &b->model->triple[i];
+        if (t->unit == b->said[s].unit && t->state == state && t->tied == tied)
+            return t;
+    }
+    fail_msg("no triple");
+    return NULL;
+}
+
 static void enter_unit(brute *b, int32_t s, int32_t t, double log_probability);
 
 static void enter_state(brute *b, int32_t s, int32_t state, int32_t t, double log_probability)
 {
-    const step *at = &b->steps[s];
+    const step *at = &b->said[s];
     const trl__topology *topology = trl__unit_topology(b->model, at->unit);
-    const trl__triple *triple = trl__model_triple(b->model, at->unit, state);
+    const trl__triple *triple = triple_of(b, s, state);
     visit v = {at->slot, at->variant, at->phone, state, triple->tied};
     if (t == b->frame_count || !is_in_band(b, &v, t))
         return;
@@ -108,19 +140,33 @@ static void enter_state(brute *b, int32_t s, int32_t state, int32_t t, double lo
 
 static void enter_unit(brute *b, int32_t s, int32_t t, double log_probability)
 {
-    if (s == b->step_count) {
+    if (s == b->said_count) {
         if (t == b->frame_count)
             end_path(b, log_probability);
         return;
     }
-    const trl__topology *topology = trl__unit_topology(b->model, b->steps[s].unit);
-    for (int32_t a = 0; a < topology->first[1]; a++) {
-        double next = log_probability + log((double)topology->arcs[a].probability);
-        if (topology->arcs[a].to == TRL_EXIT)
-            enter_unit(b, s + 1, t, next);
-        else
-            enter_state(b, s, topology->arcs[a].to, t, next);
+    const trl__topology *topology = trl__unit_topology(b->model, b->said[s].unit);
+    for (int32_t a = 0; a < topology->first[1]; a++)
+        if (topology->arcs[a].to != TRL_EXIT)
+            enter_state(b, s, topology->arcs[a].to, t, log_probability + log((double)topology->arcs[a].probability));
+}
+
+/* Every choice of units that are passed over, from this step on. */
+static void pass_over(brute *b, int32_t s, double log_probability)
+{
+    int32_t kept = b->said_count;
+    if (s == b->step_count) {
+        enter_unit(b, 0, 0, log_probability);
+        return;
     }
+    const trl__topology *topology = trl__unit_topology(b->model, b->steps[s].unit);
+    for (int32_t a = 0; a < topology->first[1]; a++)
+        if (topology->arcs[a].to == TRL_EXIT)
+            pass_over(b, s + 1, log_probability + log((double)topology->arcs[a].probability));
+    b->said[b->said_count++] = b->steps[s];
+    if (b->said_count <= b->frame_count)
+        pass_over(b, s + 1, log_probability);
+    b->said_count = kept;
 }
 
 static int32_t unit_of(const brute *b, trl_pronunciation p, size_t i)
@@ -138,7 +184,7 @@ static void choose(brute *b, int32_t slot, double log_probability)
     int32_t slots = 2 * b->word_count + 1, kept = b->step_count;
     double silence = b->word_count == 0 ? 1 : (double)b->model->silence_between;
     if (slot == slots) {
-        enter_unit(b, 0, 0, log_probability);
+        pass_over(b, 0, log_probability);
     } else if (slot % 2 == 0) {
         if (silence < 1)
             choose(b, slot + 1, log_probability + log(1 - silence));
@@ -158,21 +204,25 @@ static void choose(brute *b, int32_t slot, double log_probability)
 
 static int by_nodes(const void *a, const void *b)
 {
-    const struct way *x = a, *y = b;
+    const way *x = a, *y = b;
     return (x->nodes > y->nodes) - (x->nodes < y->nodes);
 }
 
-/* Paths that differ only in what they skip, and so in nothing that could be seen, count as one. */
-static double best_way(brute *b)
+/* Paths that differ only in what they skip, and so in nothing that could be seen, become one. Returns the best. */
+static double merge_ways(brute *b)
 {
-    double best = -INFINITY, sum = -INFINITY;
+    double best = -INFINITY;
+    size_t kept = 0;
     if (b->way_count > 0)
         qsort(b->ways, b->way_count, sizeof *b->ways, by_nodes);
     for (size_t i = 0; i < b->way_count; i++) {
-        sum = i > 0 && b->ways[i].nodes == b->ways[i - 1].nodes ? sum : -INFINITY;
-        sum = log_add(sum, b->ways[i].log_probability);
-        best = sum > best ? sum : best;
+        if (kept > 0 && b->ways[kept - 1].nodes == b->ways[i].nodes)
+            b->ways[kept - 1].log_probability = log_add(b->ways[kept - 1].log_probability, b->ways[i].log_probability);
+        else
+            b->ways[kept++] = b->ways[i];
+        best = fmax(best, b->ways[kept - 1].log_probability);
     }
+    b->way_count = kept;
     return best;
 }
 
@@ -182,10 +232,7 @@ static void count_paths(brute *b)
     b->counting = 0;
     b->way_count = 0;
     choose(b, 0, 0);
-    b->best = best_way(b);
-    trl__free(b->ways);
-    b->ways = NULL;
-    b->way_capacity = 0;
+    b->best = merge_ways(b);
     b->counting = 1;
     memset(b->slot, 0, sizeof b->slot);
     memset(b->phone, 0, sizeof b->phone);
@@ -206,6 +253,9 @@ static void make_model(align_case *c, dice *d)
     o.word_positions = roll_int(d, 0, 1);
     must(trl_model_create(c->lexicon, NULL, 2, &o, &c->model, &err));
     c->model->silence_between = 0.1f + 0.8f * roll(d);
+    int width = roll_int(d, 0, 5);
+    if (width > 0)
+        give_tree(c->model, d, width, roll_int(d, 0, width - 1), roll_int(d, 1, 4));
     for (int t = 0; t < 2; t++)
         if (roll(d) < 0.4f)
             set_entries(&c->model->topology[t], c->model->topology[t].states > 1 && roll(d) < 0.5f ? 0.25f : 0,
@@ -224,6 +274,7 @@ static void make_case(align_case *c, brute *b, uint64_t number)
     say(c, words, (size_t)roll_int(&d, 0, 2));
     c->frames = random_frames(&d, roll_int(&d, 1, MOST_FRAMES), 2);
     begin_case(c);
+    trl__free(b->ways);
     *b = (brute){.model = c->model,
                  .lexicon = c->lexicon,
                  .frames = &c->frames,
@@ -231,7 +282,7 @@ static void make_case(align_case *c, brute *b, uint64_t number)
                  .word_count = (int32_t)c->word_count,
                  .frame_count = (int32_t)c->frames.rows,
                  .graph = &c->graph};
-    assert_true(c->model->tied_states <= MOST_TIED && c->model->transitions < 1000);
+    assert_true(c->model->tied_states <= MOST_TIED && c->model->transitions < MOST_TRANSITIONS);
     for (int32_t j = 0; j < c->model->tied_states; j++)
         for (size_t t = 0; t < c->frames.rows; t++)
             b->score[j][t] = state_score(c->model, j, trl_matrix_row(&c->frames, t));
@@ -259,7 +310,70 @@ static double path_score(const align_case *c, const brute *b)
     return sum;
 }
 
+/* ---- all paths through the graph ---- */
+
+/* From `node`, which the path is in at frame t, back to the start. Its visits behind t are there already. */
+static void walk_back(brute *b, int32_t node, int32_t t, double log_probability)
+{
+    const trl__graph *g = b->graph;
+    const trl__graph_phone *p = &g->phone[g->node_phone[node]];
+    b->visits[t] = (visit){p->slot, p->variant, p->place, g->node_state[node], g->node_tied[node]};
+    log_probability += b->score[g->node_tied[node]][t];
+    for (int32_t a = g->arc_first[node]; a < g->arc_first[node + 1]; a++) {
+        double before = log_probability + (double)g->arc_weight[a];
+        if (g->arc_from[a] == TRL__START && t == 0)
+            add_way(b, before);
+        if (g->arc_from[a] == TRL__START || t == 0)
+            continue;
+        b->transitions[t - 1] = g->arc_transition[a];
+        walk_back(b, g->arc_from[a], t - 1, before);
+    }
+}
+
+static void walk_graph(brute *b)
+{
+    const trl__graph *g = b->graph;
+    for (int32_t a = g->arc_first[g->nodes]; a < g->arc_first[g->nodes + 1]; a++) {
+        b->transitions[b->frame_count - 1] = g->arc_transition[a];
+        walk_back(b, g->arc_from[a], b->frame_count - 1, (double)g->arc_weight[a]);
+    }
+}
+
 /* ---- the laws ---- */
+
+/* The graph's paths are those that can be said: each of them once, with the same probability. */
+static void test_all_paths(void **state)
+{
+    (void)state;
+    static brute b;
+    size_t copies = 0, paths = 0;
+    for (uint64_t i = 0; i < 4000; i++) {
+        align_case c;
+        make_case(&c, &b, 400000 + i);
+        count_paths(&b);
+        way *said = b.ways;
+        size_t count = b.way_count;
+        b.ways = NULL;
+        b.way_count = b.way_capacity = 0;
+        walk_graph(&b);
+        size_t walked = b.way_count;
+        merge_ways(&b);
+        if (walked != count || b.way_count != count)
+            fail_msg("case %llu: %zu paths (%zu distinct) instead of %zu", (unsigned long long)i, walked, b.way_count,
+                     count);
+        for (size_t k = 0; k < count; k++) {
+            if (b.ways[k].nodes != said[k].nodes)
+                fail_msg("case %llu: another path", (unsigned long long)i);
+            assert_close(b.ways[k].log_probability, said[k].log_probability, TOLERANCE, "a path's score", i);
+        }
+        for (int32_t p = 0; p < c.graph.phones; p++)
+            copies += trl__graph_copies_end(&c.graph, p) > p + 1;
+        paths += count;
+        trl__free(said);
+        close_case(&c);
+    }
+    assert_true(copies > 4000 && paths > 100000);
+}
 
 static trl__search_result search(align_case *c, int margin, const trl__run *previous, size_t count)
 {
@@ -314,12 +428,12 @@ static void test_margins(void **state)
     int redone = 0;
     for (uint64_t i = 0; i < 1500; i++) {
         align_case c;
-        int32_t first[100], end[100];
+        int32_t first[MOST_NODES], end[MOST_NODES];
         trl__bands bands = {first, end};
         trl__search_result equal;
         trl__run runs[MOST_FRAMES];
         make_case(&c, &b, 100000 + i);
-        assert_true(c.graph.nodes <= 100);
+        assert_true(c.graph.nodes <= MOST_NODES);
         must(trl__aligner_equal_path(c.aligner, &equal, &err));
         if (equal.status == TRL__ALIGNED) {
             memcpy(runs, equal.runs, equal.run_count * sizeof *runs);
@@ -349,13 +463,9 @@ static void check_posteriors(const align_case *c, const brute *b, const float *s
 {
     const int32_t *path = trl__aligner_path(c->aligner, NULL, NULL);
     for (int32_t t = 0; t < b->frame_count; t++) {
-        int32_t p = c->graph.node_phone[path[t]], first = p;
-        const trl__graph_phone *at = &c->graph.phone[p];
-        while (first > 0 && c->graph.phone[first - 1].slot == at->slot &&
-               c->graph.phone[first - 1].variant == at->variant)
-            first--;
+        const trl__graph_phone *at = &c->graph.phone[c->graph.node_phone[path[t]]];
         assert_close((double)slot[t], b->slot[at->slot][t], TOLERANCE, "posterior of a slot", number);
-        assert_close((double)phone[t], b->phone[at->slot][at->variant][p - first][t], TOLERANCE, "posterior of a phone",
+        assert_close((double)phone[t], b->phone[at->slot][at->variant][at->place][t], TOLERANCE, "posterior of a phone",
                      number);
     }
 }
@@ -424,7 +534,7 @@ static void test_scaled_posteriors_in_a_margin(void **state)
     static brute b;
     for (uint64_t i = 0; i < 1000; i++) {
         align_case c;
-        int32_t first[100], end[100];
+        int32_t first[MOST_NODES], end[MOST_NODES];
         trl__bands bands = {first, end};
         make_case(&c, &b, 300000 + i);
         trl__search_result full = search(&c, TRL_MARGIN_FULL, NULL, 0);
@@ -447,6 +557,7 @@ static void test_scaled_posteriors_in_a_margin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_paths),
         cmocka_unit_test(test_best_path),
         cmocka_unit_test(test_margins),
         cmocka_unit_test(test_posteriors),

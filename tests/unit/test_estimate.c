@@ -289,6 +289,51 @@ static void shares_out_by_occupancy(void **state)
     trl_model_destroy(m);
 }
 
+/* [001] IV-B: 42 components at the fewest frames of a leaf, 18k, and 92 at the most, 256k. */
+static void varmix_is_the_papers(void **state)
+{
+    (void)state;
+    trl__varmix rule = trl__varmix_defaults();
+    assert_int_equal(trl__varmix_components(&rule, 18000), 42);
+    assert_int_equal(trl__varmix_components(&rule, 256000), 92);
+    assert_int_equal(trl__varmix_components(&rule, 1e12), 92);
+    rule = (trl__varmix){.alpha = 0.5, .beta = 2, .least_frames = 100, .most_frames = 10000};
+    assert_int_equal(trl__varmix_components(&rule, 10000), 200);
+    assert_int_equal(trl__varmix_components(&rule, 900), 60);
+    assert_int_equal(trl__varmix_components(&rule, 100), 20);
+    assert_int_equal(trl__varmix_components(&rule, 50), 10); /* 5 frames each, as at the threshold */
+    assert_int_equal(trl__varmix_components(&rule, 12.6), 3);
+    assert_int_equal(trl__varmix_components(&rule, 1), 1);
+    assert_int_equal(trl__varmix_components(&rule, 0), 1);
+    rule.least_frames = 0;
+    assert_int_equal(trl__varmix_components(&rule, 50), 14); /* 14.1 */
+    assert_int_equal(trl__varmix_components(&rule, 0), 1);
+}
+
+static void expect_sizes(const trl_model *m, int32_t a, int32_t b, int32_t c)
+{
+    assert_int_equal(trl_model_components(m, 0), a);
+    assert_int_equal(trl_model_components(m, 1), b);
+    assert_int_equal(trl_model_components(m, 2), c);
+}
+
+static void grows_by_frames(void **state)
+{
+    (void)state;
+    trl_model *m = example(1);
+    const trl__varmix rule = {.alpha = 0.5, .beta = 1, .least_frames = 0, .most_frames = 1e4};
+    const double count[3] = {0, 144, 1e6}; /* 1, 12 and 100 components */
+    assert_int_equal(trl__split_by_frames(m, count, &rule, 0.125, 10, &err), 0);
+    expect_sizes(m, 1, 2, 13);
+    assert_int_equal(trl__split_by_frames(m, count, &rule, 0.5, 10, &err), 0);
+    expect_sizes(m, 1, 6, 50);
+    assert_int_equal(trl__split_by_frames(m, count, &rule, 1, 20, &err), 0);
+    expect_sizes(m, 1, 7, 100); /* 7 times 20 frames are there */
+    assert_int_equal(trl__split_by_frames(m, count, &rule, 0.25, 10, &err), 0);
+    expect_sizes(m, 1, 7, 100); /* none shrinks */
+    trl_model_destroy(m);
+}
+
 static void survives_lack_of_memory(void **state)
 {
     (void)state;
@@ -304,18 +349,20 @@ static void survives_lack_of_memory(void **state)
         assert_true(code == 0 || code == TRL_ENOMEM);
         assert_int_equal(trl_model_components(m, 2), code < 0 ? 2 : 1);
     }
-    for (int which = 0; which < 2; which++) {
+    const trl__varmix rule = {.alpha = 0.5, .beta = 1, .most_frames = 1e4};
+    for (int which = 0; which < 3; which++) {
         code = TRL_ENOMEM;
         for (long n = 1; code < 0; n++, failures += code < 0) {
             trl__memory_fail_after(n);
-            code = which == 0 ? trl__split_to_components(m, count, 2, 1, &err)
-                              : trl__split_to_total(m, count, 12, 0.5, 1, &err);
+            code = which == 0   ? trl__split_to_components(m, count, 2, 1, &err)
+                   : which == 1 ? trl__split_to_total(m, count, 12, 0.5, 1, &err)
+                                : trl__split_by_frames(m, count, &rule, 1, 1, &err);
             trl__memory_fail_after(0);
             assert_true(code == 0 || code == TRL_ENOMEM);
         }
-        assert_int_equal(trl_model_gaussians(m), which == 0 ? 6 : 12);
+        assert_int_equal(trl_model_gaussians(m), which == 0 ? 6 : which == 1 ? 12 : 30);
     }
-    assert_true(failures >= 6 + 6 + 7);
+    assert_true(failures >= 6 + 6 + 7 + 6);
     trl__stats_destroy(s);
     trl_model_destroy(m);
 }
@@ -369,6 +416,8 @@ int main(void)
         cmocka_unit_test(splits_the_heaviest),
         cmocka_unit_test(few_frames_carry_few_components),
         cmocka_unit_test(shares_out_by_occupancy),
+        cmocka_unit_test(varmix_is_the_papers),
+        cmocka_unit_test(grows_by_frames),
         cmocka_unit_test(threads_share_the_work),
         cmocka_unit_test(survives_lack_of_memory),
     };

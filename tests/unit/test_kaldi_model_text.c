@@ -25,7 +25,7 @@ static int read_model(const char *text, const char *phones)
     assert_int_equal(trl__source_from_memory("mdl", text, strlen(text), &source, &err), 0);
     if (phones)
         assert_int_equal(trl__text_from_memory("phones.txt", phones, strlen(phones), &names, &err), 0);
-    int code = trl__kaldi_model_read(&source, phones ? &names : NULL, "phones.txt", &model, &err);
+    int code = trl__kaldi_model_read(&source, phones ? &names : NULL, "phones.txt", NULL, &model, &err);
     trl__text_free(&names);
     trl__source_close(&source);
     return code;
@@ -152,7 +152,7 @@ static void allocation_failures(void **state)
         static const char text[] = TRANSITIONS GMMS;
         assert_int_equal(trl__source_from_memory("mdl", text, sizeof text - 1, &source, &err), 0);
         trl__memory_fail_after(n);
-        code = trl__kaldi_model_read(&source, NULL, NULL, &out, &err);
+        code = trl__kaldi_model_read(&source, NULL, NULL, NULL, &out, &err);
         if (code == 0)
             code = trl_model_write_kaldi(out, temp_path("failing"), 1, &err);
         trl__memory_fail_after(0);

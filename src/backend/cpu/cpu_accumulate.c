@@ -92,6 +92,8 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__pl
     for (int32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             fetch_slot(local, gaussian[i + AHEAD]);
+        if (!trl__is_sampled(s, s->node_tied[s->path[s->begin + i]], s->begin + i))
+            continue;
         double *slot = trl__local_stats_slot(local, gaussian[i]);
         if (!slot)
             return trl__fail_memory(err);
@@ -244,7 +246,7 @@ static int add_row(soft *w, int32_t r, int32_t first, int32_t end, trl_error *er
     for (int32_t t = w->first; code == 0 && t < w->end; t++) {
         if (w->gamma[t - w->first + AHEAD] >= LEAST_SHARE)
             fetch_frame(w, t + AHEAD);
-        if (w->gamma[t - w->first] < LEAST_SHARE)
+        if (w->gamma[t - w->first] < LEAST_SHARE || !trl__is_sampled(w->s, w->row->tied, t))
             continue;
         if (!is_alone(w, t))
             code = set_aside(w, t, err);

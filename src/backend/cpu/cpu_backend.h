@@ -4,6 +4,7 @@
 #define TRL_BACKEND_CPU_CPU_BACKEND_H
 
 #include "backend/cpu/gmm_kernel.h"
+#include "base/random.h"
 
 typedef struct trl__cpu_stream trl__cpu_stream;
 
@@ -74,6 +75,12 @@ static inline float trl__node_score(const trl__search *s, int32_t node, int32_t 
 {
     const trl__row *row = &s->row[s->node_row[node]];
     return s->scores[row->offset + (t - row->first)];
+}
+
+/* Does frame t count in the statistics of the tied state's Gaussians? */
+static inline int trl__is_sampled(const trl__search *s, int32_t tied, int32_t t)
+{
+    return !s->sample || s->sample[tied] >= 1 || trl__random_uniform(s->sample_seed, 0, (uint64_t)t) < s->sample[tied];
 }
 
 /* Back-pointers: fields of 1, 2, 4, 8 or 16 bits that do not cross bytes (16: two whole ones). */

@@ -153,7 +153,9 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__plac
         float score;
         trl__gmm_work work = {.m = m, .placed = placed, .tied = tied, .first = t, .end = t + 1};
         stream->kernel->best(&work, &(trl__gmm_best){&component, &score});
-        int code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
+        int code = 0;
+        if (trl__is_sampled(s, tied, t))
+            code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
         if (code < 0)
             return code;
         total += (double)score;
@@ -185,7 +187,8 @@ static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, cons
     int code = share ? 0 : trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++)
         for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++)
-            code = add_cell(stream, m, s, n, t, share, local, err);
+            if (trl__is_sampled(s, s->node_tied[n], t))
+                code = add_cell(stream, m, s, n, t, share, local, err);
     if (code == 0)
         trl__add_arc_counts(s, local);
     return code;

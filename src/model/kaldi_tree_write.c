@@ -1,8 +1,9 @@
-/* Writes the tree that belongs to a model without context: from phone and pdf class (here: the state) to pdf-id.
+/* Writes the tree that belongs to a model: from the phones of a window and the pdf class (here: the state) to pdf-id.
  *
- * Units whose states are all tied alike form a set, and the tree is the one that Kaldi makes of such sets: a table over the
- * states for a set by itself (TE -1); where every set is a single phone, a table over phones (TE 0); else a question whether
- * the phone is in the first half of the sets (SE 0), and a tree for each half. CE is a leaf.
+ * Units whose states have the same roots (without context: tied states) form a set, and above the roots the tree is the one that
+ * Kaldi makes of such sets: a table over the states for a set by itself (TE -1); where every set is a single phone, a table over
+ * phones (TE); else a question whether the phone is in the first half of the sets (SE), and a tree for each half. Below, the
+ * nodes of our tree are questions (SE) and leaves (CE).
  */
 #include "model/kaldi_model.h"
 #include "base/fail.h"
@@ -13,20 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_PDF_CLASS = -1, KEY_PHONE = 0 };
+enum { KEY_PDF_CLASS = -1 };
 
 typedef struct tree {
     const trl_model *model;
     trl__kaldi_out *out;
+    int32_t width, centre; /* of the window */
     size_t sets;
     int32_t *first;  /* sets + 1: where each begins in `units` */
     int32_t *units;  /* set by set, rising */
-    int32_t *phones; /* scratch for a question */
+    int32_t *phones; /* scratch for a question: all, and none */
 } tree;
 
 /* ---- Sets ---- */
 
-/* By unit, its set: those of equal tied states have the same, numbered as they come. */
+/* What tells two units' states apart: the root, or without a tree the tied state. */
+static int32_t root_of(const trl_model *m, int32_t unit, int32_t state)
+{
+    return m->tree ? m->tree->root[unit * m->tree->states + state] : trl__model_triple(m, unit, state)->tied;
+}
+
+/* By unit, its set: those of equal roots have the same, numbered as they come. */
 static int find_sets(const trl_model *m, int32_t *set_of, size_t *sets, trl_error *err)
 {
     trl__map map = {0};
@@ -37,8 +45,10 @@ static int find_sets(const trl_model *m, int32_t *set_of, size_t *sets, trl_erro
         int32_t states = trl__unit_topology(m, (int32_t)u)->states;
         size_t size = (size_t)states * sizeof(int32_t);
         char *key = trl__arena_alloc(&arena, size);
-        for (int32_t s = 0; key && s < states; s++)
-            memcpy(key + (size_t)s * sizeof(int32_t), &trl__model_triple(m, (int32_t)u, s)->tied, sizeof(int32_t));
+        for (int32_t s = 0; key && s < states; s++) {
+            int32_t root = root_of(m, (int32_t)u, s);
+            memcpy(key + (size_t)s * sizeof root, &root, sizeof root);
+        }
         uint64_t set = *sets;
         int added = key ? trl__map_add(&map, key, size, &set) : -1;
         if (added < 0)
@@ -74,7 +84,42 @@ static int32_t set_size(const tree *t, size_t set)
 
 /* ---- Nodes ---- */
 
-static void put_leaves(tree *t, size_t set)
+static void put_constant(tree *t, int32_t tied)
+{
+    trl__kaldi_put_token(t->out, "CE");
+    trl__kaldi_put_int(t->out, tied);
+}
+
+/* Is the phone at this place one of t->phones? */
+static void put_question(tree *t, int32_t position, size_t count)
+{
+    trl__kaldi_put_token(t->out, "SE");
+    trl__kaldi_put_int(t->out, position);
+    trl__kaldi_put_ints(t->out, t->phones, count);
+}
+
+/* A node of our tree and all below it; no deeper than TRL__DEEPEST_TREE. */
+static void put_split(tree *t, int32_t index)
+{
+    const trl__tree *from = t->model->tree;
+    const trl__tree_node *node = &from->node[index];
+    size_t count = 0;
+    if (node->position == TRL__LEAF) {
+        put_constant(t, node->value);
+        return;
+    }
+    for (int32_t phone = 0; phone <= from->units; phone++)
+        if (trl__unit_set_has(&from->sets, node->value, phone - 1)) /* -1 is TRL__NOTHING, Kaldi's phone 0 */
+            t->phones[count++] = phone;
+    put_question(t, node->position, count);
+    trl__kaldi_put_token(t->out, "{");
+    put_split(t, node->yes);
+    put_split(t, node->no);
+    trl__kaldi_put_token(t->out, "}");
+    trl__kaldi_put_line_end(t->out);
+}
+
+static void put_states(tree *t, size_t set)
 {
     const trl_model *m = t->model;
     int32_t unit = t->units[t->first[set]], states = trl__unit_topology(m, unit)->states;
@@ -83,8 +128,10 @@ static void put_leaves(tree *t, size_t set)
     trl__kaldi_put_unsigned(t->out, (uint32_t)states);
     trl__kaldi_put_token(t->out, "(");
     for (int32_t s = 0; s < states; s++) {
-        trl__kaldi_put_token(t->out, "CE");
-        trl__kaldi_put_int(t->out, trl__model_triple(m, unit, s)->tied);
+        if (m->tree)
+            put_split(t, root_of(m, unit, s));
+        else
+            put_constant(t, root_of(m, unit, s));
     }
     trl__kaldi_put_token(t->out, ")");
     trl__kaldi_put_line_end(t->out);
@@ -95,13 +142,13 @@ static void put_table(tree *t, size_t begin, size_t end)
 {
     int32_t next = 0;
     trl__kaldi_put_token(t->out, "TE");
-    trl__kaldi_put_int(t->out, KEY_PHONE);
+    trl__kaldi_put_int(t->out, t->centre);
     trl__kaldi_put_unsigned(t->out, (uint32_t)t->units[t->first[end - 1]] + 2);
     trl__kaldi_put_token(t->out, "(");
     for (size_t set = begin; set < end; set++) {
         for (int32_t phone = t->units[t->first[set]] + 1; next < phone; next++)
             trl__kaldi_put_token(t->out, "NULL");
-        put_leaves(t, set);
+        put_states(t, set);
         next++;
     }
     trl__kaldi_put_token(t->out, ")");
@@ -115,15 +162,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Is the phone in one of the sets [begin, middle)? */
-static void put_question(tree *t, size_t begin, size_t middle)
+static void put_choice(tree *t, size_t begin, size_t middle)
 {
     size_t count = 0;
     for (int32_t i = t->first[begin]; i < t->first[middle]; i++)
         t->phones[count++] = t->units[i] + 1;
     qsort(t->phones, count, sizeof *t->phones, by_number);
-    trl__kaldi_put_token(t->out, "SE");
-    trl__kaldi_put_int(t->out, KEY_PHONE);
-    trl__kaldi_put_ints(t->out, t->phones, count);
+    put_question(t, t->centre, count);
 }
 
 /* Depth: the logarithm of the number of sets. */
@@ -133,12 +178,12 @@ static void put_node(tree *t, size_t begin, size_t end)
     for (size_t s = begin; s < end; s++)
         single = single && set_size(t, s) == 1;
     if (end - begin == 1) {
-        put_leaves(t, begin);
+        put_states(t, begin);
     } else if (single) {
         put_table(t, begin, end);
     } else {
         size_t middle = begin + (end - begin) / 2;
-        put_question(t, begin, middle);
+        put_choice(t, begin, middle);
         trl__kaldi_put_token(t->out, "{");
         put_node(t, begin, middle);
         put_node(t, middle, end);
@@ -151,7 +196,7 @@ static void put_node(tree *t, size_t begin, size_t end)
 
 static int check(const trl_model *m, trl_error *err)
 {
-    for (size_t u = 0; u < m->units.count; u++)
+    for (size_t u = 0; !m->tree && u < m->units.count; u++)
         if (m->unit_triple[u + 1] - m->unit_triple[u] != trl__unit_topology(m, (int32_t)u)->states)
             return trl__fail(
                 err, TRL_EUNSUPPORTED,
@@ -166,8 +211,8 @@ static void put_tree(tree *t)
     trl__kaldi_out *out = t->out;
     trl__kaldi_put_mark(out);
     trl__kaldi_put_token(out, "ContextDependency");
-    trl__kaldi_put_int(out, 1); /* phones of context, itself included */
-    trl__kaldi_put_int(out, 0); /* its place among them */
+    trl__kaldi_put_int(out, t->width);  /* phones of context, itself included */
+    trl__kaldi_put_int(out, t->centre); /* its place among them */
     trl__kaldi_put_token(out, "ToPdf");
     put_node(t, 0, t->sets);
     trl__kaldi_put_token(out, "EndContextDependency");
@@ -191,14 +236,18 @@ int trl__kaldi_tree_write(const trl_model *m, const char *path, int binary, trl_
 {
     size_t units = m->units.count;
     trl__kaldi_out out = {.text = !binary, .err = err};
-    tree t = {.model = m, .out = &out};
+    tree t = {.model = m, .out = &out, .width = 1};
+    if (m->tree) {
+        t.width = m->tree->width;
+        t.centre = m->tree->centre;
+    }
     int code = check(m, err);
     if (code < 0)
         return code;
     int32_t *set_of = trl__alloc(units, sizeof *set_of);
     t.first = trl__alloc_zero(units + 1, sizeof *t.first);
     t.units = trl__alloc(units, sizeof *t.units);
-    t.phones = trl__alloc(units, sizeof *t.phones);
+    t.phones = trl__alloc(units + 1, sizeof *t.phones);
     code = set_of && t.first && t.units && t.phones ? find_sets(m, set_of, &t.sets, err) : trl__fail_memory(err);
     if (code == 0)
         code = write_file(&t, set_of, path, err);
