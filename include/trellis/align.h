@@ -43,17 +43,15 @@ typedef enum trl_unknown_words {
 } trl_unknown_words;
 
 typedef struct trl_align_options {
-    int unknown_words; /* trl_unknown_words; default fail */
-    int channel;       /* see extract.h */
-    int skip_bad;      /* 1: leave out utterances that can't be used; 0: the first one is an error */
-    double beam;       /* default 400 */
-    double
-        acoustic_scale; /* of the scores in posteriors (confidence); default 0.1; of likelihoods from a file too: 1 for the path */
-    int confidence_margin; /* frames around the path for the posteriors; default 20 */
-    int confidence;        /* 0: don't compute them */
-    const char *
-        likelihoods; /* feature file of log-likelihoods, a column per tied state, instead of the model's; NULL: the model's */
-    const char *only; /* this utterance alone; NULL: all */
+    int unknown_words;       /* trl_unknown_words; default fail */
+    int channel;             /* see extract.h */
+    int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    double beam;             /* default 400 */
+    double acoustic_scale;   /* of the scores in posteriors (confidence), not on the path; default 0.1 */
+    int confidence_margin;   /* frames around the path for the posteriors; default 20 */
+    int confidence;          /* 0: don't compute them */
+    const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
+    const char *only;        /* this utterance alone; NULL: all */
     int adapt; /* how often transforms of the speakers are estimated for a model that wants adapted frames; default 2; 0: never */
     const char *device; /* "cpu", "cpu:ref" …; NULL: cpu */
     trl_progress *progress;
@@ -64,9 +62,8 @@ typedef struct trl_segment {
     int32_t first, end; /* frames [first, end) */
     double start, stop; /* seconds */
     float confidence;   /* 0 … 1; -1: not computed */
-    int32_t
-        index; /* words: which word of the transcript, -1 for silence; phones: which segment of `words`; states: which of `phones` */
-    int32_t id; /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
+    int32_t index; /* words: which of the transcript, -1 for silence; phones: which of `words`; states: of `phones` */
+    int32_t id;    /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
 } trl_segment;
 
 typedef struct trl_segments {
