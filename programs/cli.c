@@ -43,9 +43,11 @@ int cli_choose(const cli_command *command, const char *option, const char *given
     return cli_usage_error(command, "--%s is one of %s, not '%s'", option, all, given);
 }
 
+static const char *running = ""; /* the command's name, which tells where in a pipe something failed */
+
 int cli_failure(const trl_error *err)
 {
-    fprintf(stderr, "trellis: %s\n", err->text);
+    fprintf(stderr, "trellis %s: %s\n", running, err->text);
     return EXIT_FAILED;
 }
 
@@ -258,6 +260,7 @@ int cli_run(const cli_command *command, int argc, char **argv)
     void *values = calloc(1, command->values_size);
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
     int count = 0, code = 0, options_end = 0;
+    running = command->name;
     if (!values || !arguments)
         code = cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
     else if (command->defaults)

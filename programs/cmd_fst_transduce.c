@@ -135,10 +135,38 @@ static int begin(job *j, const void *values, const cli_command *command, int cou
     return code == 0 ? cli_pool(&j->v->common, &j->options.pool) : code;
 }
 
+/* Inputs with words that no symbol table has; *first is the number of the first one, from 1. */
+static size_t count_unknown(const job *j, size_t *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; j->text && i < j->count; i++) {
+        int unknown = 0;
+        for (size_t k = 0; k < j->inputs[i].count; k++)
+            unknown |= j->inputs[i].labels[k] == TRL_UNKNOWN_LABEL;
+        for (size_t k = 0; k < j->inputs[i].target_count; k++)
+            unknown |= j->inputs[i].target[k] == TRL_UNKNOWN_LABEL;
+        if (unknown && count++ == 0)
+            *first = i + 1;
+    }
+    return count;
+}
+
+static void say_what_has_no_path(const job *j)
+{
+    size_t first = 0, unknown = count_unknown(j, &first);
+    fprintf(stderr, "trellis %s: %zu of %zu inputs have no path", j->command->name, j->without, j->count);
+    if (unknown > 0)
+        fprintf(stderr, "; %zu of them with words that the symbol table does not have, the first is input %zu", unknown,
+                first);
+    fputc('\n', stderr);
+}
+
 /* Frees all; turns a code into an exit code. */
 static int end(job *j, int code)
 {
     trl_file_abort(j->file);
+    if (code == 0 && j->without > 0)
+        say_what_has_no_path(j);
     for (size_t i = 0; j->lattices && i < j->count; i++)
         trl_fst_destroy(j->lattices[i]);
     free(j->lattices);
@@ -148,8 +176,6 @@ static int end(job *j, int code)
     trl_symbols_destroy(j->isymbols);
     trl_symbols_destroy(j->osymbols);
     trl_pool_destroy(j->options.pool);
-    if (code == 0 && j->without > 0)
-        fprintf(stderr, "trellis: %s: %zu of %zu inputs have no path\n", j->command->name, j->without, j->count);
     return code < 0 ? cli_failure(&j->err) : code > 0 ? code : j->without > 0 ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
