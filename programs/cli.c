@@ -51,6 +51,14 @@ int cli_failure(const trl_error *err)
     return EXIT_FAILED;
 }
 
+int cli_no_terminal(const cli_command *command, const char *output)
+{
+    if ((output && strcmp(output, "-") != 0) || !isatty(STDOUT_FILENO))
+        return 0;
+    return cli_usage_error(command, "the result is binary, and this is a terminal; -o FILE says where it goes, "
+                                    "`| trellis fst print` shows it");
+}
+
 int cli_error(trl_error *err, int code, const char *format, ...)
 {
     va_list args;

@@ -308,7 +308,7 @@ static int run_counts(void *values, int count, char **arguments)
     if (code == 0)
         code = add_files(&j, counts);
     if (code == 0)
-        cli_say(&j.v->common, "weight %.9g of %" PRIu64 " inputs\n", trl_counts_weight(counts),
+        cli_say(&j.v->common, "weight %.9g of %" PRIu64 " inputs", trl_counts_weight(counts),
                 trl_counts_inputs(counts));
     if (code == 0)
         code = j.v->output ? trl_counts_write(counts, j.v->output, &j.err) : print_counts(&j, counts);
@@ -325,10 +325,10 @@ static int write_machine(job *j, const trl_transducer *transducer)
     if (j->v->index)
         return trl_transducer_write(transducer, path, &j->err);
     int code = trl_transducer_to_fst(transducer, j->semiring, &fst, &j->err);
-    if (code == 0)
-        code = trl_fst_write(fst, path, TRL_FST_VECTOR, &j->err);
-    if (code == 0)
-        trl_fst_destroy(fst);
+    if (code < 0)
+        return code;
+    code = trl_fst_write(fst, path, TRL_FST_VECTOR, &j->err);
+    trl_fst_destroy(fst);
     return code;
 }
 
@@ -337,7 +337,7 @@ static int say_round(void *user, int round, const trl_counts *counts, trl_error 
     job *j = user;
     (void)err;
     j->without = (size_t)trl_counts_without(counts);
-    cli_say(&j->v->common, "round %d: weight %.9g of %" PRIu64 " inputs\n", round, trl_counts_weight(counts),
+    cli_say(&j->v->common, "round %d: weight %.9g of %" PRIu64 " inputs", round, trl_counts_weight(counts),
             trl_counts_inputs(counts));
     return 0;
 }
@@ -376,6 +376,8 @@ static int run_train(void *values, int count, char **arguments)
     int code = begin(&j, values, &cmd_fst_train, count, arguments);
     if (code == 0)
         code = cli_choose(&cmd_fst_train, "normal", j.v->normal, normals, &normal);
+    if (code == 0)
+        code = cli_no_terminal(&cmd_fst_train, j.v->output);
     if (code == 0 && j.v->rounds < 1)
         code = cli_usage_error(&cmd_fst_train, "--rounds must be at least 1");
     if (code == 0 && j.v->add.count == 0)
