@@ -2,9 +2,9 @@
  *
  * A model file (final.mdl) is a transition model and a GMM for every pdf-id:
  *
- *     <TransitionModel> <Topology> … </Topology> <Triples> n (phone state pdf)… </Triples> <LogProbs> vector </LogProbs>
- *     </TransitionModel> <DIMENSION> d <NUMPDFS> n <DiagGMM> <GCONSTS> vector <WEIGHTS> vector <MEANS_INVVARS> matrix
- *     <INV_VARS> matrix </DiagGMM> …
+ *     <TransitionModel> <Topology> … </Topology> <Triples> n (phone state pdf)… </Triples>
+ *     <LogProbs> vector </LogProbs> </TransitionModel> <DIMENSION> d <NUMPDFS> n <DiagGMM> <GCONSTS> vector
+ *     <WEIGHTS> vector <MEANS_INVVARS> matrix <INV_VARS> matrix </DiagGMM> …
  *
  * Newer ones have <Tuples> with two pdfs, which are equal in GMM systems. Phones count from 1: unit u is phone u + 1.
  * Pdf-ids are tied states, transition-states triples (from 1), transition-ids transitions. State 0 is where a phone
