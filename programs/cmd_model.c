@@ -196,7 +196,7 @@ static int show_all(const trl_model *model)
 
 #define WIDEST 64 /* words of a context; more than any window has */
 
-/* The units that the words name; `-` is none. */
+/* The units that the words name; `#` is none. */
 static int parse_context(const trl_model *model, const char *text, int32_t *window, trl_error *err)
 {
     trl_tree_facts tree = trl_model_tree(model);
@@ -208,7 +208,7 @@ static int parse_context(const trl_model *model, const char *text, int32_t *wind
         if (count == WIDEST)
             break;
         window[count] = trl_model_find_unit(model, name);
-        if (window[count] < 0 && (strcmp(name, "-") != 0 || count == tree.centre))
+        if (window[count] < 0 && (strcmp(name, "#") != 0 || count == tree.centre))
             return cli_error(err, TRL_ENOENT, "context '%s': the model has no unit '%s'", text, name);
         count++;
         word += length;
@@ -217,7 +217,7 @@ static int parse_context(const trl_model *model, const char *text, int32_t *wind
         return cli_error(err, TRL_EINVAL,
                          "context '%s': the model looks at %" PRId32 " units, the one at place %" PRId32
                          " in the middle; "
-                         "`-` stands for none",
+                         "`#` stands for none",
                          text, tree.width, tree.centre + 1);
     return 0;
 }
@@ -396,7 +396,7 @@ static int run_show(void *values, int count, char **arguments)
 
 static const cli_option show_options[] = {
     {"context", 0, CLI_LIST, offsetof(struct model_values, contexts), "UNITS",
-     "only the tied states of the unit in the middle of these, as in \"s ih t\"; `-` among them is the end of the "
+     "only the tied states of the unit in the middle of these, as in \"s ih t\"; `#` among them is the end of the "
      "utterance; `-` alone reads contexts from standard input, a line each; may be given several times"},
     {"gaussians", 0, CLI_FLAG, offsetof(struct model_values, gaussians), NULL,
      "weights, means and variances of the unit's states too"},
@@ -420,7 +420,7 @@ const cli_command cmd_model_show = {
     .options = show_options,
     .examples = "trellis model show an4.trm\n"
                 "trellis model show an4.trm AA\n"
-                "trellis model show tri.trm --context \"S IH T\" --context \"- IH T\"\n"
+                "trellis model show tri.trm --context \"S IH T\" --context \"# IH T\"\n"
                 "trellis model show --gaussians --list monophones hmmdefs sil\n"
                 "trellis model show --json exp/mono/final.mdl",
     .least = 1,

@@ -39,7 +39,7 @@ static inline void random_frame(dice *d, const trl__context_stats *stats, const 
     for (int32_t k = 0; k < stats->dim; k++) {
         double value = (double)trl__random_normal(d->seed, 5, d->next++);
         for (int32_t p = 0; p <= stats->width; p++)
-            value += (double)trl__random_normal(77, (uint64_t)(100 * p + key[p] + 1), (uint64_t)k);
+            value += (double)trl__random_normal(77, (uint64_t)100 * (uint64_t)p + (uint64_t)(key[p] + 1), (uint64_t)k);
         frame[k] = (float)value;
     }
 }

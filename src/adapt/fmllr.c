@@ -7,16 +7,15 @@
  * rank-one updates. Cost: a Cholesky decomposition per row, then dim^3 per round.
  */
 #include "adapt/fmllr.h"
-#include "feat/affine.h"
 #include "base/fail.h"
+#include "base/lapack.h"
 #include "base/memory.h"
+#include "feat/affine.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-#define BLOCK 128             /* frames that are transformed together */
+#define BLOCK 64              /* frames that are transformed together */
 #define LEAST_GAIN 1e-6       /* per frame, of another round */
 #define LEAST_SPREAD 1e-4     /* of a dimension beside the model's variance … */
 #define LEAST_OF_SQUARE 1e-10 /* … and beside its mean square: below lies rounding */
@@ -41,7 +40,8 @@ typedef struct estimation {
     double *pull;                     /* by active row: G^-1 k */
     uint8_t *is_definite;             /* by active row: G has a factor */
     double *cofactor, *step, *change; /* wide each */
-    lapack_int *pivots;
+    double *work;                     /* dim * dim */
+    int *pivots;
     double *memory;
 } estimation;
 
@@ -50,20 +50,35 @@ static size_t packed_at(size_t wide, size_t i, size_t j) /* i <= j */
     return i * (2 * wide - i - 1) / 2 + j;
 }
 
+static double dot(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(double *restrict to, const double *restrict from, double scale, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += scale * from[i];
+}
+
 static int set_up(estimation *e, trl_error *err)
 {
     size_t dim = e->dim, wide = e->wide;
     e->active = trl__alloc(wide, sizeof *e->active);
     e->is_definite = trl__alloc_zero(wide, sizeof *e->is_definite);
     e->pivots = trl__alloc(wide, sizeof *e->pivots);
-    e->memory = trl__alloc_zero(3 * dim * wide + dim * dim + dim * e->packed + 3 * wide, sizeof *e->memory);
+    e->memory = trl__alloc_zero(3 * dim * wide + 2 * dim * dim + dim * e->packed + 3 * wide, sizeof *e->memory);
     if (!e->active || !e->is_definite || !e->pivots || !e->memory)
         return trl__fail_memory(err);
     e->rows = e->memory;
     e->kept = e->rows + dim * wide;
     e->pull = e->kept + dim * wide;
     e->inverse = e->pull + dim * wide;
-    e->factors = e->inverse + dim * dim;
+    e->work = e->inverse + dim * dim;
+    e->factors = e->work + dim * dim;
     e->cofactor = e->factors + dim * e->packed;
     e->step = e->cofactor + wide;
     e->change = e->step + wide;
@@ -89,15 +104,15 @@ static void choose_dimensions(estimation *e)
     double *moments = e->factors, *lower = e->inverse;
     memset(moments, 0, e->packed * sizeof *moments);
     for (size_t r = 0; r < dim; r++)
-        cblas_daxpy((blasint)e->packed, 1 / ((double)dim * e->stats->g[r * e->packed + last]),
-                    e->stats->g + r * e->packed, 1, moments, 1);
+        add_scaled(moments, e->stats->g + r * e->packed, 1 / ((double)dim * e->stats->g[r * e->packed + last]),
+                   e->packed);
     for (size_t d = 0; d < dim; d++) {
         double square = moments[packed_at(wide, d, d)], mean = moments[packed_at(wide, d, dim)];
         double left = square - mean * mean, precision = e->stats->g[d * e->packed + last] / e->stats->frames;
         for (size_t j = 0; j < e->count; j++) {
             size_t a = e->active[j];
             double sum = moments[packed_at(wide, a, d)] - moments[packed_at(wide, a, dim)] * mean;
-            sum -= cblas_ddot((blasint)j, lower + a * dim, 1, lower + d * dim, 1);
+            sum -= dot(lower + a * dim, lower + d * dim, j);
             lower[d * dim + j] = sum / lower[a * dim + j];
             left -= lower[d * dim + j] * lower[d * dim + j];
         }
@@ -121,46 +136,29 @@ static void factor_rows(estimation *e)
             for (size_t column = row; column < size; column++)
                 *to++ = g[packed_at(wide, e->active[row], e->active[column])];
         }
-        /* rows of an upper triangle are columns of the lower one */
-        e->is_definite[i] = LAPACKE_dpptrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, packed) == 0;
+        e->is_definite[i] = trl__cholesky_packed(packed, size) == 0;
         if (e->is_definite[i])
-            LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, packed, pull, (lapack_int)size);
+            trl__cholesky_solve(packed, size, pull);
     }
 }
 
-/* The LU decomposition in place. Returns log |det|; -inf where there is no inverse. */
-static double factor(double *matrix, size_t dim, lapack_int *pivots)
-{
-    double sum = 0;
-    lapack_int n = (lapack_int)dim;
-    if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, matrix, n, pivots) != 0)
-        return -INFINITY;
-    for (size_t r = 0; r < dim; r++)
-        sum += log(fabs(matrix[r * dim + r]));
-    return sum;
-}
-
-/* 0, or -1: the matrix has no inverse. Rows are read as columns: the inverse of the transpose is that of the matrix, transposed. */
+/* 0, or 1: the matrix has no inverse. */
 static int invert(estimation *e)
 {
-    lapack_int dim = (lapack_int)e->dim;
     for (size_t r = 0; r < e->dim; r++)
         memcpy(e->inverse + r * e->dim, e->rows + r * e->wide, e->dim * sizeof *e->inverse);
-    e->log_det = factor(e->inverse, e->dim, e->pivots);
-    return !isfinite(e->log_det)                                                                       ? -1
-           : LAPACKE_dgetri_work(LAPACK_COL_MAJOR, dim, e->inverse, dim, e->pivots, e->step, dim) == 0 ? 0
-                                                                                                       : -1;
+    return trl__invert(e->inverse, e->dim, e->pivots, e->work, &e->log_det);
 }
 
 /* Per frame, but for what does not depend on the transform. */
-static double objective(estimation *e)
+static double objective(const estimation *e)
 {
     double sum = 0;
-    blasint wide = (blasint)e->wide;
     for (size_t r = 0; r < e->dim; r++) {
-        const double *row = e->rows + r * e->wide;
-        cblas_dspmv(CblasColMajor, CblasLower, wide, 1, e->stats->g + r * e->packed, row, 1, 0, e->step, 1);
-        sum += cblas_ddot(wide, row, 1, e->stats->k + r * e->wide, 1) - 0.5 * cblas_ddot(wide, row, 1, e->step, 1);
+        const double *row = e->rows + r * e->wide, *g = e->stats->g + r * e->packed;
+        sum += dot(row, e->stats->k + r * e->wide, e->wide);
+        for (size_t i = 0; i < e->wide; g += e->wide - i++)
+            sum -= row[i] * (dot(row + i, g, e->wide - i) - 0.5 * row[i] * g[0]);
     }
     return e->log_det + sum / e->stats->frames;
 }
@@ -175,28 +173,29 @@ static double better_root(double a, double b, double n)
     return values[1] > values[0] ? roots[1] : roots[0];
 }
 
-/* The inverse after row r of the matrix has changed by e->change (Sherman and Morrison); its column r is in e->step. */
+/* The inverse after row r of the matrix has changed by e->change (Sherman and Morrison). */
 static void follow(estimation *e, size_t r)
 {
-    blasint dim = (blasint)e->dim;
-    for (size_t k = 0; k < e->dim; k++)
-        e->step[k] = e->inverse[k * e->dim + r];
-    double scale = 1 + cblas_ddot(dim, e->change, 1, e->step, 1);
-    cblas_dgemv(CblasRowMajor, CblasTrans, dim, dim, 1, e->inverse, dim, e->change, 1, 0, e->cofactor, 1);
-    cblas_dger(CblasRowMajor, dim, dim, -1 / scale, e->step, 1, e->cofactor, 1, e->inverse, dim);
+    size_t dim = e->dim;
+    memset(e->cofactor, 0, dim * sizeof *e->cofactor);
+    for (size_t k = 0; k < dim; k++) {
+        e->step[k] = e->inverse[k * dim + r];
+        add_scaled(e->cofactor, e->inverse + k * dim, e->change[k], dim);
+    }
+    double scale = 1 + dot(e->change, e->step, dim);
+    for (size_t k = 0; k < dim; k++)
+        add_scaled(e->inverse + k * dim, e->cofactor, -e->step[k] / scale, dim);
 }
 
 static void update_row(estimation *e, size_t i)
 {
     size_t r = e->active[i], size = e->count + 1;
     double *row = e->rows + r * e->wide, *pull = e->pull + i * e->wide;
-    blasint n = (blasint)size;
     for (size_t k = 0; k < e->count; k++)
         e->step[k] = e->cofactor[k] = e->inverse[e->active[k] * e->dim + r];
     e->step[e->count] = e->cofactor[e->count] = 0;
-    LAPACKE_dpptrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)size, 1, e->factors + i * e->packed, e->step,
-                        (lapack_int)size);
-    double a = cblas_ddot(n, e->cofactor, 1, e->step, 1), b = cblas_ddot(n, e->cofactor, 1, pull, 1);
+    trl__cholesky_solve(e->factors + i * e->packed, size, e->step);
+    double a = dot(e->cofactor, e->step, size), b = dot(e->cofactor, pull, size);
     double alpha = better_root(a, b, e->stats->frames);
     if (!(a > 0) || !isfinite(alpha))
         return;
@@ -294,29 +293,28 @@ static int check_transform(const trl_matrix *transform, trl_error *err)
 
 int trl__fmllr_apply(const trl_matrix *transform, const trl_matrix *frames, trl_matrix *out, trl_error *err)
 {
-    size_t dim = transform->rows, rows = frames->rows;
+    size_t dim = frames->cols, rows = frames->rows;
+    trl__affine affine = {0};
     int code = check_transform(transform, err);
-    if (code == 0 && frames->cols != dim)
-        code = trl__fail(err, TRL_EINVAL, "frames of %zu numbers and a transform of %zu", frames->cols, dim);
+    if (code == 0 && transform->rows != dim)
+        code = trl__fail(err, TRL_EINVAL, "frames of %zu numbers and a transform of %zu", dim, transform->rows);
+    if (code == 0)
+        code = trl__affine_init(&affine, transform, dim, err);
     if (code == 0 && out != frames)
         code = trl_matrix_resize(out, rows, dim, err);
-    float *block = code == 0 ? trl__alloc_aligned(BLOCK * dim, sizeof *block) : NULL;
-    if (code < 0 || !block)
-        return code < 0 ? code : trl__fail_memory(err);
-    for (size_t first = 0; first < rows; first += BLOCK) {
-        size_t count = rows - first < BLOCK ? rows - first : BLOCK;
-        for (size_t t = 0; t < count; t++) {
-            float *to = trl_matrix_row(out, first + t);
-            memcpy(block + t * dim, trl_matrix_row(frames, first + t), dim * sizeof *block);
+    double *block = code == 0 ? trl__alloc_aligned(BLOCK * dim, sizeof *block) : NULL;
+    if (code == 0 && !block)
+        code = trl__fail_memory(err);
+    for (size_t first = 0, count; code == 0 && first < rows; first += count) {
+        count = rows - first < BLOCK ? rows - first : BLOCK;
+        for (size_t t = 0; t < count; t++)
             for (size_t k = 0; k < dim; k++)
-                to[k] = trl_matrix_row(transform, k)[dim];
-        }
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)count, (blasint)dim, (blasint)dim, 1, block,
-                    (blasint)dim, transform->data, (blasint)transform->stride, 1, trl_matrix_row(out, first),
-                    (blasint)out->stride);
+                block[t * dim + k] = (double)trl_matrix_row(frames, first + t)[k];
+        trl__affine_rows(&affine, block, count, dim, trl_matrix_row(out, first), out->stride);
     }
     trl__free(block);
-    return 0;
+    trl__affine_free(&affine);
+    return code;
 }
 
 int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_matrix *out, trl_error *err)
@@ -334,14 +332,15 @@ int trl__fmllr_log_det(const trl_matrix *transform, double *log_det, trl_error *
 {
     size_t dim = transform->rows;
     int code = check_transform(transform, err);
-    double *matrix = code == 0 ? trl__alloc(dim * dim, sizeof *matrix) : NULL;
-    lapack_int *pivots = code == 0 ? trl__alloc(dim, sizeof *pivots) : NULL;
+    double *matrix = code == 0 ? trl__alloc(2 * dim * dim, sizeof *matrix) : NULL;
+    int *pivots = code == 0 ? trl__alloc(dim, sizeof *pivots) : NULL;
     if (code == 0 && (!matrix || !pivots))
         code = trl__fail_memory(err);
     if (code == 0) {
         for (size_t i = 0; i < dim * dim; i++)
             matrix[i] = (double)trl_matrix_row(transform, i / dim)[i % dim];
-        *log_det = factor(matrix, dim, pivots);
+        if (trl__invert(matrix, dim, pivots, matrix + dim * dim, log_det) != 0)
+            *log_det = -INFINITY;
     }
     trl__free(matrix);
     trl__free(pivots);

@@ -1,12 +1,12 @@
 /* Statistics for fMLLR. A frame has, by dimension r, the weight sum of p / v_r and the target sum of p m_r / v_r over the Gaussians
  * of its state, whose posteriors are p. Frames are sorted by state, so that a state's parameters are laid out once, and gathered in blocks; then
  * all G_r at once are a product of matrices, [weights]' [e e' packed], and all k_r are [targets]' [e]. Cost per frame: the
- * state's Gaussians, and dim * (dim + 1) * (dim + 2) flops at the speed of BLAS. */
+ * state's Gaussians, and dim * (dim + 1) * (dim + 2) flops at the speed of matrix_product.h. */
 #include "adapt/fmllr.h"
 #include "base/fail.h"
+#include "base/matrix_product.h"
 #include "base/memory.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +85,7 @@ typedef struct gathering {
     double *weight, *target; /* dim */
     double *extended;        /* dim + 1 */
     double *product;         /* packed */
+    size_t extended_stride, product_stride;
     double *memory;
 } gathering;
 
@@ -118,15 +119,18 @@ static int sort_frames(gathering *w, const int32_t *tied_of, size_t *most_gaussi
 static int make_room(gathering *w, size_t most_gaussians, trl_error *err)
 {
     size_t parameters = w->dim * most_gaussians;
-    w->memory = trl__alloc_aligned(2 * parameters + 2 * most_gaussians + BLOCK * (3 * w->dim + 1 + w->packed),
+    w->extended_stride = trl__product_padded(w->dim + 1);
+    w->product_stride = trl__product_padded(w->packed);
+    w->memory = trl__alloc_aligned(2 * parameters + 2 * most_gaussians +
+                                       BLOCK * (2 * w->dim + w->extended_stride + w->product_stride),
                                    sizeof *w->memory);
     if (!w->memory)
         return trl__fail_memory(err);
     w->product = w->memory;
-    w->weight = w->product + BLOCK * w->packed;
+    w->weight = w->product + BLOCK * w->product_stride;
     w->target = w->weight + BLOCK * w->dim;
     w->extended = w->target + BLOCK * w->dim;
-    w->mean = w->extended + BLOCK * (w->dim + 1);
+    w->mean = w->extended + BLOCK * w->extended_stride;
     w->precision = w->mean + parameters;
     w->peak = w->precision + parameters;
     w->score = w->peak + most_gaussians;
@@ -202,7 +206,8 @@ static void set_weights(gathering *w, int32_t tied)
 static void set_products(gathering *w, size_t frame)
 {
     const float *o = trl_matrix_row(w->frames, frame);
-    double *restrict e = w->extended + w->filled * (w->dim + 1), *restrict to = w->product + w->filled * w->packed;
+    double *restrict e = w->extended + w->filled * w->extended_stride;
+    double *restrict to = w->product + w->filled * w->product_stride;
     for (size_t k = 0; k < w->dim; k++)
         e[k] = (double)o[k];
     e[w->dim] = 1;
@@ -213,12 +218,24 @@ static void set_products(gathering *w, size_t frame)
 
 static void add_block(gathering *w)
 {
-    blasint dim = (blasint)w->dim, packed = (blasint)w->packed, frames = (blasint)w->filled;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim, packed, frames, 1, w->weight, dim, w->product, packed, 1,
-                w->stats->g, packed);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim, dim + 1, frames, 1, w->target, dim, w->extended, dim + 1,
-                1, w->stats->k, dim + 1);
-    w->stats->frames += (double)frames;
+    trl__product g = {.rows = w->dim, .cols = w->packed, .terms = w->filled};
+    g.a = w->weight;
+    g.a_step = w->dim;
+    g.a_row = 1;
+    g.b = w->product;
+    g.b_step = w->product_stride;
+    g.c = w->stats->g;
+    g.c_row = w->packed;
+    trl__product_add(&g);
+    trl__product k = g;
+    k.cols = w->dim + 1;
+    k.a = w->target;
+    k.b = w->extended;
+    k.b_step = w->extended_stride;
+    k.c = w->stats->k;
+    k.c_row = w->dim + 1;
+    trl__product_add(&k);
+    w->stats->frames += (double)w->filled;
     w->filled = 0;
 }
 

@@ -7,9 +7,9 @@
  *
  * Where the search looks:
  *   full     every node at every frame;
- *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5), whichever
- *            copy of its phone was visited. A state the previous path did not visit takes the range of its slot: the frames of the word, or the boundary
- *            where a silence was left out.
+ *   margin   node n from its first frame in the previous alignment - margin to its last + margin ([000] 3.1.5),
+ *            whichever copy of its phone was visited. A state the previous path did not visit takes the range of its
+ *            slot: the frames of the word, or the boundary where a silence was left out.
  *   auto     the same with a small margin, but at least as far as TRL__NEIGHBOURS runs of the previous path reach: next to a long
  *            state, which may have swallowed what belongs to others, the band is long too. Afterwards the path must keep
  *            TRL__GUARD frames from the edge of the band of every node it visits (edges of the utterance don't count),

@@ -14,8 +14,8 @@ void trl__bands_full(trl__bands bands, int32_t nodes, int32_t frames)
     }
 }
 
-/* The frames that a run may move to: `margin` more on both sides, and at least the frames of as many runs before and behind
- * it as there are neighbours. Two places in the runs move along: a band costs O(1). */
+/* The frames that a run may move to: `margin` more on both sides, and at least the frames of as many runs before and
+ * behind it as there are neighbours. Two places in the runs move along: a band costs O(1). */
 typedef struct reach {
     const trl__run *runs;
     size_t count, low, high; /* runs [low, high) are within the neighbours */
@@ -62,8 +62,8 @@ static void share_bands(trl__bands bands, const trl__graph *graph, int32_t phone
     }
 }
 
-/* The bands of a slot whose runs begin at number *run and frame *t; both move behind them. States that no run visits take all
- * of the slot's frames. */
+/* The bands of a slot whose runs begin at number *run and frame *t; both move behind them. States that no run visits
+ * take all of the slot's frames. */
 static void slot_bands(trl__bands bands, const trl__graph *graph, int32_t number, reach *r, size_t *run, int64_t *t)
 {
     const trl__graph_slot *slot = &graph->slot[number];

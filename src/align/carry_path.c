@@ -1,6 +1,7 @@
-/* Which copies a path goes through depends on its neighbours on both sides. So all copies that what came before can lead to
- * are kept, run by run, each with the one before it, and the choice is made from the end backwards. Slots, variants, places and states
- * being given, exactly one path through the new graph has them. Cost: O(runs x copies of a phone), which are few. */
+/* Which copies a path goes through depends on its neighbours on both sides. So all copies that what came before can
+ * lead to are kept, run by run, each with the one before it, and the choice is made from the end backwards. Slots,
+ * variants, places and states being given, exactly one path through the new graph has them. Cost: O(runs x copies of
+ * a phone), which are few. */
 #include "align/carry_path.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -14,9 +15,9 @@ typedef struct carrier {
     const trl__graph *from, *to;
     stop *stops; /* run by run */
     size_t count, capacity;
-    size_t last, end;           /* those of the run before */
-    int32_t old_phone;          /* of `from`, whose copies are … */
-    int32_t phone, phone_end;   /* … these of `to` */
+    size_t last, end;         /* those of the run before */
+    int32_t old_phone;        /* of `from`, whose copies are … */
+    int32_t phone, phone_end; /* … these of `to` */
 } carrier;
 
 static void find_copies(carrier *c, int32_t old_phone)
@@ -93,7 +94,8 @@ static int carry(carrier *c, const trl__run *runs, size_t count, trl__run *out, 
     }
     size_t at = stop_before(c, c->to->nodes, 0);
     if (count == 0 || at == c->end)
-        return trl__fail(err, TRL_EINVAL, "the path of %zu runs does not end where the other model's graph does", count);
+        return trl__fail(err, TRL_EINVAL, "the path of %zu runs does not end where the other model's graph does",
+                         count);
     for (size_t i = count; i-- > 0; at = c->stops[at].before)
         out[i] = (trl__run){c->stops[at].node, runs[i].frames};
     return 0;

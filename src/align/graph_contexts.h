@@ -3,8 +3,8 @@
  *     trl__contexts_begin(graph, map, lexicon, words, count, silence);   // looks ahead, from the end to the start
  *     trl__graph_add_copies(graph, map, &phone);                         // phone by phone, from the start to the end
  *
- * A copy knows what has been and what will be: its history, the last units up to its own, and its promise, the sequences of units of
- * which one will follow. The path decides which; whoever goes on from the copy must keep to it.
+ * A copy knows what has been and what will be: its history, the last units up to its own, and its promise, the
+ * sequences of units of which one will follow. The path decides which; whoever goes on from the copy must keep to it.
  */
 #ifndef TRL_ALIGN_GRAPH_CONTEXTS_H
 #define TRL_ALIGN_GRAPH_CONTEXTS_H
@@ -31,11 +31,11 @@ typedef struct trl__contexts {
     size_t history_capacity, promise_capacity;
 
     /* Of the phone in hand. */
-    int32_t *left;  /* by source: the number of its history; -1: it promised something else */
-    uint8_t *keeps; /* source * rights + right: its promise is kept when this follows the phone */
-    int32_t *tied;  /* (left * rights + right) * states + state */
-    int32_t *group; /* by left: the first of those it shares copies with */
-    int32_t *copy;  /* by right: the first of its copy; -1: none so far */
+    int32_t *left;        /* by source: the number of its history; -1: it promised something else */
+    uint8_t *keeps;       /* source * rights + right: its promise is kept when this follows the phone */
+    int32_t *tied;        /* (left * rights + right) * states + state */
+    int32_t *group;       /* by left: the first of those it shares copies with */
+    int32_t *copy;        /* by right: the first of its copy; -1: none so far */
     trl__triple *triples; /* by state, of a copy */
     int32_t *lefts;       /* histories, `before` units each */
     size_t left_capacity, keeps_capacity, tied_capacity, group_capacity, copy_capacity, triple_capacity, lefts_capacity;
@@ -47,8 +47,8 @@ int trl__contexts_begin(trl__graph *graph, const trl__unit_map *map, const trl_l
                         size_t count, float silence);
 void trl__contexts_free(trl__contexts *contexts);
 
-/* The copies of a phone, entered from graph->chain; their exits are added to graph->longer. phone: all but its nodes. TRL_ECORRUPT: the
- * tree chooses what is not among the unit's tied states. */
+/* The copies of a phone, entered from graph->chain; their exits are added to graph->longer. phone: all but its nodes.
+ * TRL_ECORRUPT: the tree chooses what is not among the unit's tied states. */
 int trl__graph_add_copies(trl__graph *graph, const trl__unit_map *map, const trl__graph_phone *phone);
 
 /* May the utterance end behind this node? */

@@ -1,21 +1,22 @@
-/* What may follow each phone of an utterance: sets of sequences of units, as many as the tree looks ahead. They are found from
- * the end to the start: what may follow a phone is what may begin behind it, and what may begin with it is its unit and then one of those, cut to
- * length. Sets are sorted, so putting a unit in front and joining two sets take linear time.
+/* What may follow each phone of an utterance: sets of sequences of units, as many as the tree looks ahead. They are
+ * found from the end to the start: what may follow a phone is what may begin behind it, and what may begin with it is
+ * its unit and then one of those, cut to length. Sets are sorted, so putting a unit in front and joining two sets
+ * take linear time.
  *
- * Cost: O(phones x sequences in a set): one inside words, about one per pronunciation of the next word and silence at their ends. */
+ * Cost: O(phones x sequences in a set): one inside words, about one per pronunciation of the next word and silence at
+ * their ends. */
 #include "align/graph_contexts.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
-#define MOST_SEQUENCES ((size_t)1 << 22)
+#define MOST_UNITS ((size_t)1 << 24) /* of all sequences: 64 MiB */
 
 int trl__contexts_reserve(trl__contexts *c, size_t more)
 {
-    size_t needed = c->sequence_count + more;
-    if (needed > MOST_SEQUENCES)
+    size_t needed = (c->sequence_count + more) * (size_t)c->behind + 1; /* none of no units is without address */
+    if (needed > MOST_UNITS)
         return TRL_ELIMIT;
-    /* one more, so that sequences of no units have an address too */
-    return TRL_GROW(c->sequences, c->sequence_capacity, needed * (size_t)c->behind + 1) < 0 ? TRL_ENOMEM : 0;
+    return TRL_GROW(c->sequences, c->sequence_capacity, needed) < 0 ? TRL_ENOMEM : 0;
 }
 
 /* The unit, and behind it each sequence of the set without its last unit. */

@@ -1,14 +1,15 @@
-/* The copies of a phone in a graph with contexts. The full expansion would have a copy for each pair of a history and a sequence
- * that may follow. Pairs share a copy where nothing can tell them apart:
+/* The copies of a phone in a graph with contexts. The full expansion would have a copy for each pair of a history and
+ * a sequence that may follow. Pairs share a copy where nothing can tell them apart:
  *
- *   - histories share when the tree gives the same tied states whatever follows, and they are the same from the phone on;
+ *   - histories share when the tree gives the same tied states whatever follows, and with the phone they become the
+ *     same history;
  *   - among those, sequences share when the tied states are the same, and the same sources promised them.
  *
- * So a copy is a rectangle, histories x sequences, and all of a copy's pairs are the same to what is before and behind it: no path is
- * lost, and none is there that the full expansion would not have.
+ * So a copy is a rectangle, histories x sequences, and all of a copy's pairs are the same to what is before and
+ * behind it: no path is lost, and none is there that the full expansion would not have.
  *
- * Cost per phone: histories x sequences look-ups in the tree per state, and copies x sequences comparisons. Inside a word that is one
- * of each with triphones. */
+ * Cost per phone: histories x sequences look-ups in the tree per state, and copies x sequences comparisons. Inside a
+ * word that is one of each with triphones. */
 #include "align/graph_contexts.h"
 #include "backend/backend.h"
 #include "base/fail.h"
@@ -35,7 +36,7 @@ static size_t copy_before(const trl__graph *g, int32_t node)
 
 /* ---- who may go on ---- */
 
-/* Says for each right whether the source's promise is kept by this phone and that. Both sets rise. Returns how often. */
+/* Says for each right whether the phone and that keep the source's promise. Both sets rise. Returns how many do. */
 static size_t compare_promise(const expansion *e, size_t copy, uint8_t *keeps)
 {
     const trl__contexts *c = e->c;
@@ -63,8 +64,7 @@ static size_t number_left(expansion *e, size_t copy)
 {
     trl__contexts *c = e->c;
     size_t units = (size_t)c->before, left = 0;
-    while (left < e->lefts &&
-           trl__sequence_compare(c->lefts + left * units, c->history + copy * units, c->before) != 0)
+    while (left < e->lefts && trl__sequence_compare(c->lefts + left * units, c->history + copy * units, c->before) != 0)
         left++;
     if (left == e->lefts)
         for (size_t k = 0; k < units; k++)
@@ -185,8 +185,7 @@ static int choose_triples(const expansion *e, size_t group, size_t right)
     if (TRL_GROW(c->triples, c->triple_capacity, e->states) < 0)
         return TRL_ENOMEM;
     for (size_t s = 0; s < e->states; s++) {
-        int32_t triple =
-            trl__model_find_triple(e->map->model, e->phone->unit, (int32_t)s, tied_of(e, group, right)[s]);
+        int32_t triple = trl__model_find_triple(e->map->model, e->phone->unit, (int32_t)s, tied_of(e, group, right)[s]);
         if (triple < 0)
             return TRL_ECORRUPT;
         c->triples[s] = e->map->model->triple[triple];

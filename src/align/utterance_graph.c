@@ -1,8 +1,9 @@
-/* Utterance graphs. The graph grows from left to right: a list of sources (nodes, each with what it costs to leave it) says
- * how the next unit can be entered. A unit turns its sources into arcs of its first states, and the sources behind it are
- * its own exits, and the old ones too where it may be skipped. So entries and exits, which emit nothing, never become
- * nodes. With a tree a unit becomes several copies, each with the sources that fit it (unit_copies.c), and the sources that promised another
- * unit lead nowhere. Cost: O(nodes + arcs), no allocation once the arrays have grown. */
+/* Utterance graphs. The graph grows from left to right: a list of sources (nodes, each with what it costs to leave
+ * it) says how the next unit can be entered. A unit turns its sources into arcs of its first states, and the sources
+ * behind it are its own exits, and the old ones too where it may be skipped. So entries and exits, which emit
+ * nothing, never become nodes. With a tree a unit becomes several copies, each with the sources that fit it
+ * (unit_copies.c), and the sources that promised another unit lead nowhere. Cost: O(nodes + arcs), no allocation once
+ * the arrays have grown. */
 #include "align/graph_contexts.h"
 #include "backend/backend.h"
 #include "base/fail.h"
@@ -75,8 +76,8 @@ static float log_sum(float a, float b)
     return high + log1pf(expf((a < b ? a : b) - high));
 }
 
-/* Where units may be skipped, a source can lead on in several ways that differ in nothing that emits: they become one, with
- * their probabilities added. Otherwise their number would double with every word. */
+/* Where units may be skipped, a source can lead on in several ways that differ in nothing that emits: they become
+ * one, with their probabilities added. Otherwise their number would double with every word. */
 static void merge_sources(trl__graph_sources *list)
 {
     size_t kept = 0;

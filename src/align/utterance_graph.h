@@ -4,15 +4,16 @@
  *     trl__graph graph = {0};
  *     trl__graph_build(&graph, map, lexicon, words, count, err);           // memory is reused from call to call
  *
- * The words stand in a row of slots: silence, word, silence, word, … silence. Silence slots may be passed over (the unit's
- * own probability says how likely that is), word slots have one chain of phones per pronunciation. Non-emitting entries
- * and exits are multiplied out into arcs from emitting node to emitting node; where units may be skipped (HTK's tee
- * models), ways that differ in no emitting node are one arc with the sum of their probabilities.
+ * The words stand in a row of slots: silence, word, silence, word, … silence. Silence slots may be passed over (the
+ * unit's own probability says how likely that is), word slots have one chain of phones per pronunciation.
+ * Non-emitting entries and exits are multiplied out into arcs from emitting node to emitting node; where units may be
+ * skipped (HTK's tee models), ways that differ in no emitting node are one arc with the sum of their probabilities.
  *
- * With a tree, a phone's tied states depend on its neighbours: the units before and behind it on the path, across words, over
- * silences that are there or not, TRL__NOTHING beyond the utterance's ends; units that are passed over are no neighbours. Such a phone has
- * several copies, each for some of its contexts, and arcs lead only where contexts agree: there is one path for every choice of
- * pronunciations, silences and states, as without a tree, and its tied states are those that the tree gives for its own units.
+ * With a tree, a phone's tied states depend on its neighbours: the units before and behind it on the path, across
+ * words, over silences that are there or not, TRL__NOTHING beyond the utterance's ends; units that are passed over
+ * are no neighbours. Such a phone has several copies, each for some of its contexts, and arcs lead only where
+ * contexts agree: there is one path for every choice of pronunciations, silences and states, as without a tree, and
+ * its tied states are those that the tree gives for its own units.
  *
  * Indices: slot 2i is the silence before word i, slot 2i + 1 word i (a transcript without words is slot 0 alone, not
  * optional). Nodes and phones are numbered slot by slot, variant by variant, place by place, copy by copy, state by
@@ -25,9 +26,9 @@
 
 typedef struct trl__unit_map trl__unit_map;
 
-/* A phone that the model lacks is an error where a word with it is used. The model must outlive the map; its transition
- * probabilities are read anew for every graph, so training may change them in place. TRL_EINVAL: several tied states for
- * a unit's state, and no tree. */
+/* A phone that the model lacks is an error where a word with it is used. The model must outlive the map; its
+ * transition probabilities are read anew for every graph, so training may change them in place. TRL_EINVAL: several
+ * tied states for a unit's state, and no tree. */
 int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl__unit_map **out, trl_error *err);
 void trl__unit_map_destroy(trl__unit_map *map);
 
@@ -76,7 +77,8 @@ typedef struct trl__graph {
     struct trl__contexts *contexts;                   /* of copies; NULL: there was no tree so far */
 } trl__graph;
 
-/* words: indices into the lexicon, or TRL__WORD_NOISE. TRL_EINVAL: no noise unit; TRL_ELIMIT: too many arcs or contexts. */
+/* words: indices into the lexicon, or TRL__WORD_NOISE. TRL_EINVAL: no noise unit; TRL_ELIMIT: too many arcs or
+ * contexts. */
 int trl__graph_build(trl__graph *graph, const trl__unit_map *map, const trl_lexicon *lexicon, const int32_t *words,
                      size_t count, trl_error *err);
 void trl__graph_free(trl__graph *graph);
@@ -92,8 +94,8 @@ static inline int32_t trl__graph_copies_end(const trl__graph *graph, int32_t pho
     return end;
 }
 
-/* An alignment by counting, for the flat start: frames shared out evenly over the states of the first pronunciations, with
- * silence at both ends when there are frames enough. path and path_arc as in backend.h, *last_arc the final arc.
+/* An alignment by counting, for the flat start: frames shared out evenly over the states of the first pronunciations,
+ * with silence at both ends when there are frames enough. path and path_arc as in backend.h, *last_arc the final arc.
  * TRL_ELIMIT: too few frames, or more than states without loops can take. */
 int trl__graph_equal_path(const trl__graph *graph, int32_t frames, int32_t *path, int32_t *path_arc, int32_t *last_arc,
                           trl_error *err);

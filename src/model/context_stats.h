@@ -28,7 +28,8 @@ void trl__context_stats_zero(trl__context_stats *stats); /* no keys; memory is k
 double *trl__context_stats_slot(trl__context_stats *stats, const int32_t *key);
 void trl__context_stats_add(double *slot, int32_t dim, const float *frame); /* one frame more */
 
-/* Adds the other's, key by key in its order: blocks that are merged in a fixed order give the same bytes. TRL_EINVAL: another shape. */
+/* Adds the other's, key by key in its order: blocks that are merged in a fixed order give the same bytes. TRL_EINVAL:
+ * another shape. */
 int trl__context_stats_merge(trl__context_stats *stats, const trl__context_stats *other, trl_error *err);
 
 /* Are all units and states the model's, and all numbers finite? TRL_EINVAL, TRL_ENUMBER say which are not. */

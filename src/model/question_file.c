@@ -3,8 +3,8 @@
  *     QS "L_Nasal" { "m-*", "n-*", "ng-*" }            m n ng
  *     QS "R_Nasal" { *+m, *+n, *+ng }                  aa ae ah
  *
- * HTK matches patterns with names of models, such as a-b+c; here only patterns that ask about one place are of use. Which place
- * that is, is seen by what stands before and behind the unit's name.
+ * HTK matches patterns with names of models, such as a-b+c; here only patterns that ask about one place are of use.
+ * Which place that is, is seen by what stands before and behind the unit's name.
  */
 #include "model/questions.h"
 #include "base/fail.h"
@@ -14,13 +14,13 @@
 
 #include <string.h>
 
-#define PREFIXES 10 /* of pattern_place[] */
+#define PATTERNS 10 /* of pattern_place[] */
 
 /* In this order: "*-m+*" has the endings of "*-m" too. Units of a quinphone are a^b-c+d=e; HTS goes on with @. */
 static const struct {
     const char *before, *behind;
     int32_t place; /* from the centre */
-} pattern_place[PREFIXES] = {
+} pattern_place[PATTERNS] = {
     {"*-", "+*", 0}, {"*^", "-*", -1}, {"*+", "=*", 1}, {"*=", "@*", 2}, {"", "^*", -2},
     {"", "-*", -1},  {"*+", "", 1},    {"*=", "", 2},   {"*-", "", 0},   {"", "+*", 0},
 };
@@ -59,8 +59,8 @@ static int add_fitting(reader *r, const char *pattern, size_t length, int wild)
     return found;
 }
 
-/* Units of this name, with their place in the word or without it. With `wild`, and where no unit is called "?", all that the
- * pattern fits. */
+/* Units of this name, with their place in the word or without it. With `wild`, and where no unit is called "?", all
+ * that the pattern fits. */
 static int add_units(reader *r, const char *name, size_t length, int wild, trl_error *err)
 {
     if (add_fitting(r, name, length, 0) || (wild && add_fitting(r, name, length, 1)))
@@ -80,7 +80,7 @@ static int add_question(reader *r, const char *name, uint32_t positions, trl_err
 /* Finds the place a pattern asks about, and the unit in it. */
 static int32_t split_pattern(const char **pattern, size_t *length)
 {
-    for (int i = 0; i < PREFIXES; i++) {
+    for (int i = 0; i < PATTERNS; i++) {
         size_t before = strlen(pattern_place[i].before), behind = strlen(pattern_place[i].behind);
         if (*length > before + behind && strncmp(*pattern, pattern_place[i].before, before) == 0 &&
             strncmp(*pattern + *length - behind, pattern_place[i].behind, behind) == 0) {
@@ -104,7 +104,7 @@ static const char *line_end(const char *at, const char *end)
     return found ? found : end;
 }
 
-/* The next pattern of the list: quoted, or up to a comma, brace or blank. Returns its length; 0 or less: there is none. */
+/* The next pattern of the list: quoted, or up to a comma, brace or blank. Returns its length; 0 or less: none. */
 static long read_pattern(const char **cursor, const char *end, char out[TRL__HTK_STRING])
 {
     const char *from = *cursor, *to = from;

@@ -51,7 +51,8 @@ static int same_base(const trl_model *model, int32_t a, int32_t b)
            strncmp(model->units.texts[a], model->units.texts[b], length) == 0;
 }
 
-/* 1: all places of the unit's phone are in the set, and this is the first; 0: only some are; -1: all are, and another was first. */
+/* 1: all places of the unit's phone are in the set, and this is the first; 0: only some are; -1: all are, and another
+ * was first. */
 static int stands_for_all(const trl_model *model, const uint64_t *bits, int32_t unit)
 {
     int first = 1;
@@ -278,11 +279,12 @@ static int ask_data(families *f, const trl__context_stats *stats, trl_error *err
 int trl__questions_from_stats(const trl_model *model, const trl__context_stats *stats, trl__questions **out,
                               trl_error *err)
 {
-    trl__questions *questions = NULL;
+    trl__questions *questions;
     int code = trl__context_stats_check(stats, model, err);
     *out = NULL;
-    if (code == 0)
-        code = trl__questions_create(model, &questions, err);
+    if (code < 0)
+        return code;
+    code = trl__questions_create(model, &questions, err);
     if (code < 0)
         return code;
     families f = {.model = model, .questions = questions, .positions = (1u << stats->width) - 1};

@@ -15,18 +15,20 @@ typedef struct trl__questions {
     uint32_t *positions; /* by set: bit p for position p */
 } trl__questions;
 
-/* Units that are acoustically alike, at every level of likeness: those with the least loss of likelihood are joined first, by their
- * sums over all contexts of the middle state, and every set on the way to the root is a question, each unit alone too. Silence and
- * noise are joined with each other, and with phones only at the root. Phones without frames join last. With word
- * positions the places of a phone count as one in this, and four questions about the place are added. TRL__NOTHING goes with silence. */
+/* Units that are acoustically alike, at every level of likeness: those with the least loss of likelihood are joined
+ * first, by their sums over all contexts of the middle state, and every set on the way to the root is a question, each
+ * unit alone too. Silence and noise are joined with each other, and with phones only at the root. Phones without frames
+ * join last. With word positions the places of a phone count as one in this, and four questions about the place are
+ * added. TRL__NOTHING goes with silence. */
 int trl__questions_from_stats(const trl_model *model, const trl__context_stats *stats, trl__questions **out,
                               trl_error *err);
 
-/* HTK: QS "L_Nasal" { "m-*","n-*" } (left), "*+m" (right), "*-m+*" (centre), quinphone patterns "a^*", "*=a"; other commands of
- * HHEd are passed over. Kaldi: a line of units per set, asked at every position. Units that the model lacks are left out and
- * named in *unknown, with blanks between them (NULL: there is none; `unknown` may be NULL: not wanted; freed by trl__free).
- * A question without any known unit, about all units or about a position outside the window is dropped. A unit without its
- * place stands for all four; a set with silence has TRL__NOTHING too. TRL_EFORMAT says the line. */
+/* HTK: QS "L_Nasal" { "m-*","n-*" } (left), "*+m" (right), "*-m+*" (centre), quinphone patterns "a^*", "*=a"; other
+ * commands of HHEd are passed over. Kaldi: a line of units per set, asked at every position. Units that the model lacks
+ * are left out and named in *unknown, with blanks between them (NULL: there is none; `unknown` may be NULL: not wanted;
+ * freed by trl__free). A question without any known unit, about all units or about a position outside the window is
+ * dropped. A unit without its place stands for all four; a set with silence has TRL__NOTHING too. TRL_EFORMAT says the
+ * line. */
 int trl__questions_read(const char *path, const trl_model *model, int32_t width, int32_t centre, trl__questions **out,
                         char **unknown, trl_error *err);
 /* The same from a text; `name` stands for the file in messages. */
@@ -34,8 +36,9 @@ int trl__questions_parse(const char *name, trl__text *text, const trl_model *mod
                          trl__questions **out, char **unknown, trl_error *err);
 void trl__questions_destroy(trl__questions *questions);
 
-/* For those who make questions: an empty list, and a question more. One that is there already is asked at more positions; one
- * that all or none would answer with yes is left out. name NULL: the names of its units, shortened where they are many. */
+/* For those who make questions: an empty list, and a question more. One that is there already is asked at more
+ * positions; one that all or none would answer with yes is left out. name NULL: the names of its units, shortened where
+ * they are many. */
 int trl__questions_create(const trl_model *model, trl__questions **out, trl_error *err);
 int trl__questions_add(trl__questions *questions, const trl_model *model, const char *name, uint64_t *bits,
                        uint32_t positions, trl_error *err);

@@ -1,8 +1,8 @@
 /* One Gaussian per sum, and bottom-up clustering of sums. See sums.h.
  *
- * Clustering: every cluster remembers its nearest among those of higher number, so the best pair is found in one look at all
- * clusters, and after a join only those are compared anew whose nearest took part in it. Memory is proportional to the clusters;
- * the cost is about count^2 * dim, as for the first comparison of all pairs (count^3 * dim at worst).
+ * Clustering: every cluster remembers its nearest among those of higher number, so the best pair is found in one look
+ * at all clusters, and after a join only those are compared anew whose nearest took part in it. Memory is proportional
+ * to the clusters; the cost is about count^2 * dim, as for the first comparison of all pairs (count^3 * dim at worst).
  */
 #include "model/sums.h"
 #include "base/memory.h"
@@ -15,8 +15,8 @@
 #define LANES 4
 #define STEP 1024 /* dimensions: the product of so many mantissas in LANES products does not overflow */
 
-/* Sum of the logarithms of the variances of up to STEP dimensions. Mantissas are multiplied and exponents added: one logarithm instead
- * of one per dimension. */
+/* Sum of the logarithms of the variances of up to STEP dimensions. Mantissas are multiplied and exponents added: one
+ * logarithm instead of one per dimension. */
 static double log_variances(const double *sum, const double *square, int32_t dim, double inverse, double floor)
 {
     double product[LANES] = {1, 1, 1, 1};

@@ -19,8 +19,8 @@ static inline void trl__sums_add(double *to, const double *from, size_t size)
         to[i] += from[i];
 }
 
-/* Log-likelihood of the frames under their own Gaussian with diagonal covariance, whose variances are at least `floor` (positive):
- * -n/2 (dim (1 + log 2 pi) + sum of log variances). 0 without frames. */
+/* Log-likelihood of the frames under their own Gaussian with diagonal covariance, whose variances are at least `floor`
+ * (positive): -n/2 (dim (1 + log 2 pi) + sum of log variances). 0 without frames. */
 double trl__sums_likelihood(const double *sums, int32_t dim, double floor);
 
 typedef struct trl__join {
@@ -28,9 +28,10 @@ typedef struct trl__join {
     double loss;        /* of log-likelihood */
 } trl__join;
 
-/* Bottom-up clustering: the two sums that lose least by being joined are, again and again, as long as they lose less than
- * `most` (INFINITY: until one is left); of equals the first pair. sums: `count` rows, changed: a joined row is added to that
- * of lower number and is not used again. joins: room for count - 1. Returns how many, or -1: out of memory. */
+/* Bottom-up clustering: the two sums that lose least by being joined are, again and again, as long as they lose less
+ * than `most` (INFINITY: until one is left); of equals the first pair. sums: `count` rows, changed: a joined row is
+ * added to that of lower number and is not used again. joins: room for count - 1. Returns how many, or -1: out of
+ * memory. */
 int32_t trl__sums_cluster(double *sums, int32_t count, int32_t dim, double floor, double most, trl__join *joins);
 
 #endif

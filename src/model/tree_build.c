@@ -65,7 +65,8 @@ static void group_tied_states(const trl_model *m, int32_t *with)
             with[find_first(with, m->triple[i].tied)] = find_first(with, m->triple[i - 1].tied);
 }
 
-/* Numbers roots in the order of units and states. `label` names what a unit's state shares with others: a node of the tree, or a tied state. */
+/* Numbers roots in the order of units and states. `label` names what a unit's state shares with others: a node of the
+ * tree, or a tied state. */
 static void number_roots(builder *b, const int32_t *label, int32_t *number)
 {
     const trl_model *m = b->model;

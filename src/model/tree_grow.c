@@ -1,11 +1,12 @@
-/* Splitting leaves best first (Young, Odell and Woodland, "Tree-based state tying for high accuracy acoustic modelling", 1994).
+/* Splitting leaves best first (Young, Odell and Woodland, "Tree-based state tying for high accuracy acoustic
+ * modelling", 1994).
  *
- * A leaf's best question: for each position, its sums are gathered by the unit there, once; a question's sums are then those of the
- * units in its set. Cost of a leaf: contexts * positions * dim + questions * (units seen) * dim.
+ * A leaf's best question: for each position, its sums are gathered by the unit there, once; a question's sums are then
+ * those of the units in its set. Cost of a leaf: contexts * positions * dim + questions * (units seen) * dim.
  *
- * What a leaf's best question is does not depend on other leaves. So threads look at the children of several of the best
- * leaves ahead of time, BATCH of them, and the splits are then taken one after the other by their gains: the order, and so the
- * result, is that of one thread. A few leaves at the end are looked at in vain.
+ * What a leaf's best question is does not depend on other leaves. So threads look at the children of several of the
+ * best leaves ahead of time, BATCH of them, and the splits are then taken one after the other by their gains: the
+ * order, and so the result, is that of one thread. A few leaves at the end are looked at in vain.
  */
 #include "model/tree_grow.h"
 #include "model/sums.h"

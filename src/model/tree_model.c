@@ -141,11 +141,10 @@ static const trl__triple *old_triples(const trl_model *old, int32_t unit, int32_
     return first;
 }
 
-/* Arcs that were estimated together with others' still are: pool[] has the new pool for an old one that has several members, -1 until
- * it is known. */
+/* Arcs that were estimated together with others' still are: pool[] has the new pool for an old one that has several
+ * members, -1 until it is known. */
 static int32_t new_pool(const int32_t *members, int32_t *pool, const trl__triple *was, int32_t now)
 {
-
     if (members[was->pool] < 2)
         return now;
     if (pool[was->pool] < 0)

@@ -93,6 +93,7 @@ int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error 
     trl__checkpoint *c = trl__alloc_zero(1, sizeof *c);
     if (!c)
         return trl__fail_memory(err);
+    c->stage_first = 1;
     int code = folder ? make_named(c, folder, err) : make_temporary(c, err);
     if (code < 0) {
         trl__free(c->folder);

@@ -276,8 +276,6 @@ static int run_stages(trl__training *t, trl_error *err)
 {
     trl__checkpoint *c = t->checkpoint;
     int code = c->iteration == 0 && t->options->from ? trl__align_first(t, err) : 0;
-    if (c->iteration == 0)
-        c->stage_first = 1;
     while (code == 0) {
         code = run_stage(t, err);
         if (code < 0 || c->stage + 1 == t->stage_count)

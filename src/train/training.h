@@ -10,7 +10,7 @@
 
 #include "train/checkpoint.h"
 #include "train/train_pass.h"
-#include "train/walk.h"
+#include "train/path_walk.h"
 
 typedef struct trl__training trl__training;
 

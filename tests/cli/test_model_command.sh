@@ -91,6 +91,78 @@ expect 3 "$TRELLIS" model convert hmmdefs --frontend three.conf -o wrong.trm
 contains "$err" "frames of 3 dimensions, the model has 2" "front end"
 [ -e wrong.trm ] && wrong "a refused model was written"
 
+# a model with context in Kaldi's form: p2's first state asks about the phone to the left
+mkdir tri
+cat >tri/final.mdl <<'END'
+<TransitionModel> <Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones>
+<State> 0 <PdfClass> 0 <Transition> 0 0.75 <Transition> 1 0.25 </State>
+<State> 1 <PdfClass> 1 <Transition> 1 0.75 <Transition> 2 0.25 </State> <State> 2 </State> </TopologyEntry> </Topology>
+<Triples> 5
+1 0 0
+1 1 1
+2 0 2
+2 0 4
+2 1 3
+</Triples> <LogProbs>
+[ 0 -0.287682 -1.386294 -0.287682 -1.386294 -0.287682 -1.386294 -0.287682 -1.386294 -0.287682 -1.386294 ]
+</LogProbs> </TransitionModel> <DIMENSION> 1 <NUMPDFS> 5
+END
+for _ in 0 1 2 3 4; do
+    printf '<DiagGMM> <WEIGHTS> [ 0.5 0.5 ]\n<MEANS_INVVARS> [\n 0\n 1 ]\n<INV_VARS> [\n 1\n 1 ]\n</DiagGMM>\n'
+done >>tri/final.mdl
+cat >tri/tree <<'END'
+ContextDependency 3 1 ToPdf SE 1 [ 1 ]
+{ TE -1 2 ( CE 0 CE 1 ) TE -1 2 ( SE 0 [ 0 2 ]
+{ CE 4 CE 2 } CE 3 ) } EndContextDependency
+END
+printf '<eps> 0\nsil 1\nb"b 2\n' >tri/phones.txt
+expect 0 "$TRELLIS" model convert tri -o tri.trm
+expect 0 "$TRELLIS" model show tri.trm
+contains "$out" "tree: looks at 1 to the left and 1 to the right, 4 roots, 1 questions about 1 sets of units, depth up to 1" "tree"
+grep -qE '^b"b +phone +2 +6 +2 4 3$' <<<"$out" || wrong "the tied states of b\"b: $out"
+expect 0 "$TRELLIS" model show tri.trm --context '# b"b sil' --context '  b"b b"b  #' --context 'sil b"b b"b' --context 'sil sil sil'
+equal "$out" '# b"b sil: 4 3
+  b"b b"b  #: 4 3
+sil b"b b"b: 2 3
+sil sil sil: 0 1' "contexts"
+equal "$(printf 'sil b"b #\n# sil #\n' | "$TRELLIS" model show tri.trm --context -)" 'sil b"b #: 2 3
+# sil #: 0 1' "contexts from standard input"
+equal "$("$TRELLIS" model show tri.trm --json --context 'sil b"b #' | value '[0]["tied_states"]')" "[2, 3]" "contexts as JSON"
+equal "$("$TRELLIS" model show m.trm --context sil)" "sil: 0 1" "no context"
+expect 3 "$TRELLIS" model show tri.trm --context 'sil b"b'
+contains "$err" "looks at 3 units" "short context"
+expect 3 "$TRELLIS" model show tri.trm --context 'sil xx sil'
+contains "$err" "no unit 'xx'" "context of an unknown unit"
+expect 2 "$TRELLIS" model show tri.trm sil --context 'sil sil sil'
+expect 0 "$TRELLIS" model stat tri.trm
+contains "$out" "tree          3 units wide, 4 roots, 1 questions about 1 sets, depth up to 1" "stat of a tree"
+equal "$("$TRELLIS" model stat tri.trm --json | value '["tree"]["questions"]')" 1 "tree as JSON"
+expect 0 "$TRELLIS" model draw tri.trm --unit 'b"b' --state 0
+contains "$out" 'left in\nb\"b (nothing)"' "question"
+contains "$out" 'tied state 4\n2 Gaussians' "leaf"
+contains "$out" 'state 0 of\nb\"b"' "root"
+equal "$(grep -c -- '->' <<<"$out")" 3 "edges"
+expect 0 "$TRELLIS" model draw tri -o all.dot
+equal "$(grep -c 'tied state' all.dot)" 5 "all leaves"
+if command -v dot >/dev/null; then
+    dot -Tsvg all.dot >all.svg || wrong "Graphviz does not read the drawing"
+    contains "$(cat all.svg)" "tied state 4" "picture"
+fi
+expect 3 "$TRELLIS" model draw m.trm
+contains "$err" "has no tree" "draw without a tree"
+expect 3 "$TRELLIS" model draw tri.trm --unit xx -o none.dot
+contains "$err" "no unit 'xx'" "draw of an unknown unit"
+[ -e none.dot ] && wrong "a drawing of nothing was written"
+expect 2 "$TRELLIS" model draw tri.trm --state -2
+mv tri/tree tri/elsewhere
+expect 0 "$TRELLIS" model show tri
+expect 3 "$TRELLIS" model show tri --context 'b"b'
+contains "$err" "must lie beside it" "no tree"
+expect 3 "$TRELLIS" model convert tri --to kaldi -o again
+sed 's/CE 4/CE 1/' tri/elsewhere >tri/tree
+expect 3 "$TRELLIS" model show tri
+contains "$err" "tree" "a tree of another model"
+
 # what goes wrong says what and where
 expect 2 "$TRELLIS" model convert m.trm
 contains "$err" "-o OUT is missing" "no output"

@@ -72,7 +72,7 @@ def check(folder, seed):
         return 0  # nothing depends on context: the tree isn't needed
     windows = np.array([[dice.randint(0 if p != centre else 1, phones) for p in range(width)] for _ in range(300)])
     expected = [kaldi.ask(root, windows, s) for s in range(STATES)]
-    lines = [" ".join(f"p{p}" if p else "-" for p in row) for row in windows]
+    lines = [" ".join(f"p{p}" if p else "#" for p in row) for row in windows]
     for at, line in enumerate(trellis("model", "show", folder, "--context", "-", text="\n".join(lines) + "\n").splitlines()):
         words, _, numbers = line.partition(": ")
         found = [int(n) for n in numbers.split()]

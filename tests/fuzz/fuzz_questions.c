@@ -1,4 +1,5 @@
-/* Any bytes as a file of questions, for models with and without word positions. What is read asks something of known units. */
+/* Any bytes as a file of questions, for models with and without word positions. What is read asks something of known
+ * units. */
 #include "model/questions.h"
 #include "model/topology.h"
 

@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as temporary:
             assert kaldi.reach(root, 1, phone, s) == kaldi.reach(binary[2], 1, phone, s)
     dice = random.Random(1)
     windows = [[dice.randint(0, phones), dice.randint(1, phones), dice.randint(0, phones)] for _ in range(20000)]
-    lines = [" ".join(names[p] if p else "-" for p in w) for w in windows]
+    lines = [" ".join(names[p] if p else "#" for p in w) for w in windows]
     expected = [kaldi.ask(root, np.array(windows), s) for s in range(5)]
     answers = trellis("model", "show", folder / "m.trm", "--context", "-", text="\n".join(lines) + "\n").splitlines()
     assert len(answers) == len(lines)

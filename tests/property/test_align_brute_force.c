@@ -1,6 +1,6 @@
-/* Small random lexicons, models with and without trees, transcripts and frames: what the aligner finds equals what counting all
- * paths gives. The paths are made from the lexicon, the topologies and the tree directly, not from the utterance's graph: first
- * the units that are said, then the tied states of each among its neighbours. */
+/* Small random lexicons, models with and without trees, transcripts and frames: what the aligner finds equals what
+ * counting all paths gives. The paths are made from the lexicon, the topologies and the tree directly, not from the
+ * utterance's graph: first the units that are said, then the tied states of each among its neighbours. */
 #include "align_case.h"
 #include "tree_fixture.h"
 

@@ -1,5 +1,6 @@
-/* Random utterances of some hundred nodes and frames: all ways to search agree, and none depends on what was searched before. */
+/* Random utterances of some hundred nodes and frames, half of them with contexts: all ways to search agree, and none depends on what was searched before. */
 #include "align_case.h"
+#include "tree_fixture.h"
 
 static void make_case(align_case *c, uint64_t number, int most_words, int most_frames)
 {
@@ -11,6 +12,8 @@ static void make_case(align_case *c, uint64_t number, int most_words, int most_f
     o.silence_states = roll_int(&d, 1, 5);
     o.silence_topology = TRL_TOPOLOGY_ERGODIC;
     must(trl_model_create(c->lexicon, NULL, 3, &o, &c->model, &err));
+    if (number % 2 == 1)
+        give_tree(c->model, &d, 3, 1, 4);
     if (roll(&d) < 0.3f)
         set_entries(&c->model->topology[0], 0, 0.4f);
     if (roll(&d) < 0.2f)

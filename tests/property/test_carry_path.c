@@ -1,6 +1,6 @@
-/* Random paths through the graph of one model, carried to that of another with another tree or none: the same phones and states
- * at the same frames, with the tied states that the tree gives for the path's own units. That there is one such path only is
- * test_align_brute_force's law. */
+/* Random paths through the graph of one model, carried to that of another with another tree or none: the same phones
+ * and states at the same frames, with the tied states that the tree gives for the path's own units. That there is one
+ * such path only is test_align_brute_force's law. */
 #include "align_case.h"
 #include "align/carry_path.h"
 #include "tree_fixture.h"
@@ -40,7 +40,8 @@ static void make_pair(pair *p, dice *d)
     for (size_t i = 0; i < count; i++)
         words[i] = roll_int(d, 0, 5) > 0 ? roll_int(d, 0, 2) : TRL__WORD_NOISE;
     for (int which = 0; which < 2; which++) {
-        make_model(p, which, *d, &(dice){.seed = d->seed, .stream = d->stream, .next = 1000000 * (uint64_t)(which + 1)});
+        make_model(p, which, *d,
+                   &(dice){.seed = d->seed, .stream = d->stream, .next = 1000000 * (uint64_t)(which + 1)});
         must(trl__graph_build(&p->graph[which], p->map[which], p->lexicon, words, count, &err));
     }
 }

@@ -1,7 +1,7 @@
 /* The fit of words and sound: by its definition on random utterances, and which of many stand out. */
 #include "align_case.h"
-
 #include "align/fit.h"
+#include "tree_fixture.h"
 
 static void make_case(align_case *c, uint64_t number, int least_frames, int most_frames)
 {
@@ -12,6 +12,8 @@ static void make_case(align_case *c, uint64_t number, int least_frames, int most
     *c = (align_case){.lexicon = random_lexicon(&d, 20, phones, 2, 4)};
     must(trl_model_create(c->lexicon, NULL, 3, &o, &c->model, &err));
     randomise_mixtures(c->model, &d, 3);
+    if (number % 2 == 1)
+        give_tree(c->model, &d, 3, 1, 3);
     for (int64_t i = 0; i < trl_model_gaussians(c->model) * 3; i++)
         c->model->variance[i] *= 0.2f; /* sharp: some scores are far off */
     open_case(c, "cpu");

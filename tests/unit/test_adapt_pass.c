@@ -351,6 +351,47 @@ static void test_one_utterance(void **state)
     assert_int_equal(summary.adapted, 0); /* two seconds alone are too few */
 }
 
+/* Along a path with so many frames of speech between silence and noise. */
+static size_t adapt_to(int speech)
+{
+    int32_t unit[] = {trl_model_find_unit(model, "SIL"), trl_model_find_unit(model, "A"),
+                      trl_model_find_unit(model, "SPN")};
+    int32_t node_tied[3], node_phone[] = {0, 1, 2}, path[1200];
+    trl__graph_phone phone[3] = {{0}};
+    dice chance = {.seed = 9};
+    trl_matrix frames = random_frames(&chance, 1200, DIM);
+    trl__adaptation *a;
+    for (int i = 0; i < 3; i++) {
+        assert_true(unit[i] >= 0);
+        phone[i].unit = unit[i];
+        node_tied[i] = trl__model_triple(model, unit[i], 0)->tied;
+    }
+    for (int t = 0; t < 1200; t++)
+        path[t] = t < 100 ? 0 : t < 100 + speech ? 1 : 2;
+    const trl__graph graph = {
+        .nodes = 3, .phones = 3, .node_tied = node_tied, .node_phone = node_phone, .phone = phone};
+    const trl_utterance *u = trl_corpus_get(corpus, 0);
+    must(trl__adaptation_create(model, corpus, u->id, 1, 1, &a, &err));
+    trl__adaptation_begin(a);
+    must(trl__adaptation_gather(a, &frames, &graph, path, 0, 0, &err));
+    must(trl__adaptation_add(a, u, 0, &err));
+    size_t speakers = trl__adaptation_summarise(a).speakers; /* with the last utterance, not at the end */
+    must(trl__adaptation_end(a, &err));
+    assert_int_equal(trl__adaptation_summarise(a).speakers, speakers);
+    trl__adaptation_destroy(a);
+    trl_matrix_free(&frames);
+    return speakers;
+}
+
+static void test_silence_and_noise_do_not_count(void **state)
+{
+    (void)state;
+    must(trl_corpus_read(temp_folder, NULL, findings, &corpus, &err));
+    assert_int_equal(adapt_to(0), 0);
+    assert_int_equal(adapt_to(499), 0);
+    assert_int_equal(adapt_to(500), 1);
+}
+
 /* ---- faults ---- */
 
 static void test_faults_are_named_once(void **state)
@@ -433,6 +474,7 @@ int main(void)
         TEST(test_without_adaptation),
         TEST(test_same_for_any_number_of_threads),
         TEST(test_one_utterance),
+        TEST(test_silence_and_noise_do_not_count),
         TEST(test_faults_are_named_once),
         TEST(test_pipes_are_read_once),
         TEST(test_every_allocation_may_fail),

@@ -1,6 +1,7 @@
 /* Alignment of sound that was put together from tones, so that every boundary is known. */
 #include "align_fixture.h"
 #include "make_sound.h"
+#include "tree_fixture.h"
 
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>
@@ -297,6 +298,30 @@ static void test_centred_frames(void **state)
     assert_true(fabs(d.segment[0][0][1].start - d.segment[0][0][1].first * 0.01) < 1e-9);
 }
 
+/* A tree whose leaves all say the same changes nothing but the numbers of transitions. */
+static void test_idle_tree(void **state)
+{
+    (void)state;
+    trl_align_options o = trl_align_defaults();
+    static delivery without;
+    align_ok(&o, NULL);
+    without = d;
+    give_idle_tree(model, &(dice){.seed = 9});
+    align_ok(&o, NULL);
+    check_all_times();
+    for (size_t u = 0; u < 3; u++)
+        for (int kind = 0; kind < 3; kind++) {
+            assert_int_equal(d.segments[u][kind], without.segments[u][kind]);
+            for (size_t i = 0; i < d.segments[u][kind]; i++) {
+                const trl_segment *a = &d.segment[u][kind][i], *b = &without.segment[u][kind][i];
+                assert_int_equal(a->first, b->first);
+                assert_int_equal(a->index, b->index);
+                assert_int_equal(a->id, b->id);
+                assert_true(fabs((double)a->confidence - (double)b->confidence) < 1e-4);
+            }
+        }
+}
+
 static void test_no_confidence(void **state)
 {
     (void)state;
@@ -585,6 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_times),
         TEST(test_centred_frames),
+        TEST(test_idle_tree),
         TEST(test_no_confidence),
         TEST(test_same_for_any_number_of_threads),
         TEST(test_one_utterance),

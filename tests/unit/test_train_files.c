@@ -99,6 +99,9 @@ static void test_checkpoint_counts_from_its_commit(void **state)
     assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
     c->fingerprint = 42;
     assert_int_equal(trl__checkpoint_resume(c, &err), TRL_ENOENT);
+    c->stage = 1;
+    c->stage_first = 2;
+    c->settled = 1;
     for (int i = 1; i <= 3; i++) {
         touch(trl__checkpoint_model(c, i));
         touch(trl__checkpoint_alignments(c, i));
@@ -111,6 +114,9 @@ static void test_checkpoint_counts_from_its_commit(void **state)
     c->fingerprint = 42;
     assert_int_equal(trl__checkpoint_resume(c, &err), 0);
     assert_int_equal(c->iteration, 2);
+    assert_int_equal(c->stage, 1);
+    assert_int_equal(c->stage_first, 2);
+    assert_int_equal(c->settled, 1);
     c->fingerprint = 43;
     assert_int_equal(trl__checkpoint_resume(c, &err), TRL_EINVAL);
     trl__checkpoint_destroy(c);
@@ -141,9 +147,14 @@ static void test_old_checkpoint_is_forgotten(void **state)
 static void test_broken_checkpoint_is_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "trellis checkpoint 2\niteration 1\nsettled 0\nfingerprint 2a\n",
-                                        "trellis checkpoint 1\niteration 0\nsettled 0\nfingerprint 2a\n",
-                                        "trellis checkpoint 1\niteration 1\nfingerprint 2a\n"};
+    static const char *const texts[] = {
+        "",
+        "trellis checkpoint 3\niteration 1\nstage 0\nstage_first 1\nsettled 0\nfingerprint 2a\n",
+        "trellis checkpoint 2\niteration 0\nstage 0\nstage_first 1\nsettled 0\nfingerprint 2a\n",
+        "trellis checkpoint 2\niteration 1\nstage 16\nstage_first 1\nsettled 0\nfingerprint 2a\n",
+        "trellis checkpoint 2\niteration 1\nstage -1\nstage_first 1\nsettled 0\nfingerprint 2a\n",
+        "trellis checkpoint 2\niteration 1\nstage 0\nsettled 0\nfingerprint 2a\n",
+        "trellis checkpoint 2\niteration 1\nstage 0\nstage_first 1\nfingerprint 2a\n"};
     trl__checkpoint *c;
     assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

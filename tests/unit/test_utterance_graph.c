@@ -1,5 +1,6 @@
 /* Graphs whose arcs and weights can be counted by hand. */
 #include "align_fixture.h"
+#include "tree_fixture.h"
 
 static trl_lexicon *lexicon;
 static trl_model *model;
@@ -220,6 +221,132 @@ static void test_transitions_are_read_anew(void **state)
     assert_near(weight_of(0, 0, NULL), -3);
 }
 
+/* ---- contexts ---- */
+
+static void set_leaf(trl__tree *t, int32_t node)
+{
+    t->node[node] = (trl__tree_node){TRL__LEAF, t->leaves++, -1, -1};
+}
+
+/* One state per unit; each is a leaf, but A asks whether this neighbour is on its left, and then whether it is on its
+ * right. */
+static void make_triphones(const char *words, const char *neighbour)
+{
+    trl_model_options o = trl_model_defaults();
+    o.states = o.silence_states = 1;
+    make(words, &o);
+    trl__tree *t = empty_tree(model, 3, 1);
+    int32_t a = trl_model_find_unit(model, "A"), units = t->units;
+    int32_t unit = trl_model_find_unit(model, neighbour); /* -1: nothing */
+    uint64_t bits = (uint64_t)1 << (unit < 0 ? units : unit);
+    assert_int_equal(trl__unit_sets_add(&t->sets, neighbour, &bits), 0);
+    t->nodes = units + 6;
+    t->node = trl__alloc((size_t)t->nodes, sizeof *t->node);
+    for (int32_t u = 0; u < units; u++) {
+        t->root[u] = u;
+        if (u != a)
+            set_leaf(t, u);
+    }
+    t->node[a] = (trl__tree_node){0, 0, units, units + 1};
+    t->node[units] = (trl__tree_node){2, 0, units + 2, units + 3};
+    t->node[units + 1] = (trl__tree_node){2, 0, units + 4, units + 5};
+    for (int32_t n = units + 2; n < t->nodes; n++)
+        set_leaf(t, n);
+    model->tied_states = t->leaves;
+    randomise_mixtures(model, &(dice){.seed = 1}, 1);
+    set_tree(model, t);
+}
+
+static void expect_sources(int32_t node, const int32_t *from, int count)
+{
+    assert_int_equal(arcs_into(node), count);
+    for (int i = 0; i < count; i++)
+        weight_of(from[i], node, NULL);
+}
+
+/* X Y = A B, A after SIL or at the start, before SIL or B: rows of A's copies are histories, columns what follows. */
+static void test_copies_across_words(void **state)
+{
+    (void)state;
+    make_triphones("X A\nY B\n", "SIL");
+    build((int32_t[]){0, 1}, 2);
+    /* 0 SIL; A: 1 from SIL to SIL, 2 to B, 3 from the start to SIL, 4 to B; 5 SIL, 6 B, 7 SIL, 8 the end */
+    assert_int_equal(graph.phones, 8);
+    assert_int_equal(graph.nodes, 8);
+    int32_t first = model->tied_states - 4;
+    expect_sources(1, (int32_t[]){1, 0}, 2);
+    expect_sources(2, (int32_t[]){2, 0}, 2);
+    expect_sources(3, (int32_t[]){3, TRL__START}, 2);
+    expect_sources(4, (int32_t[]){4, TRL__START}, 2);
+    expect_sources(5, (int32_t[]){5, 1, 3}, 3);
+    expect_sources(6, (int32_t[]){6, 2, 4, 5}, 4);
+    expect_sources(8, (int32_t[]){6, 7}, 2);
+    for (int32_t n = 1; n < 5; n++) {
+        assert_int_equal(graph.node_tied[n], first + n - 1); /* left yes: right yes, no; left no: the same */
+        assert_int_equal(graph.phone[graph.node_phone[n]].slot, 1);
+        assert_int_equal(graph.phone[graph.node_phone[n]].place, 0);
+        int32_t id;
+        weight_of(n, n, &id);
+        assert_int_equal(model->triple[model->transition_triple[id]].tied, first + n - 1);
+    }
+    assert_int_equal(trl__graph_copies_end(&graph, 1), 5);
+    assert_int_equal(trl__graph_copies_end(&graph, 0), 1);
+}
+
+/* Questions that nobody here answers differently make no copies. */
+static void test_contexts_that_are_alike_share(void **state)
+{
+    (void)state;
+    make_triphones("X A\nY B\nZ A C A\n", "B");
+    build((int32_t[]){2, 0}, 2); /* A C A A */
+    assert_int_equal(graph.nodes, 3 + 4);
+    build((int32_t[]){0, 1, 2}, 3); /* A before B or SIL, A after B or SIL */
+    assert_int_equal(graph.nodes, 4 + 2 + 1 + 2 + 1 + 1);
+}
+
+/* The ends of an utterance are a neighbour like others. */
+static void test_ends_are_neighbours(void **state)
+{
+    (void)state;
+    make_triphones("X A\n", "nothing");
+    build((int32_t[]){0}, 1); /* 0 SIL; A: 1 SIL to end, 2 SIL to SIL, 3 start to end, 4 start to SIL; 5 SIL */
+    assert_int_equal(graph.nodes, 6);
+    expect_sources(6, (int32_t[]){1, 3, 5}, 3);
+    expect_sources(5, (int32_t[]){5, 2, 4}, 3);
+    assert_int_equal(graph.least_frames, 1);
+}
+
+static void test_trees_that_do_not_fit(void **state)
+{
+    (void)state;
+    make_triphones("X A\nY B\n", "SIL");
+    model->triple[model->triples - 1].tied++;
+    must(trl__unit_map_create(model, lexicon, &map, &err));
+    assert_int_equal(trl__graph_build(&graph, map, lexicon, (int32_t[]){1}, 1, &err), TRL_ECORRUPT);
+    trl__unit_map_destroy(map);
+    map = NULL;
+    trl__tree *tree = model->tree;
+    model->tree = NULL;
+    assert_int_equal(trl__unit_map_create(model, lexicon, &map, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "unit A has several tied states"));
+    model->tree = tree;
+}
+
+/* Ten pronunciations of one phone each, for words in a row, and a tree that looks far ahead: more contexts than fit. */
+static void test_too_many_contexts(void **state)
+{
+    (void)state;
+    trl_model_options o = trl_model_defaults();
+    int32_t words[10] = {0};
+    make("X A\nX B\nX C\nX D\nX E\nX F\nX G\nX H\nX I\nX J\n", &o);
+    give_tree(model, &(dice){.seed = 2}, TRL__WIDEST_CONTEXT, 0, 2);
+    must(trl__unit_map_create(model, lexicon, &map, &err));
+    assert_int_equal(trl__graph_build(&graph, map, lexicon, words, 10, &err), TRL_ELIMIT);
+    assert_int_equal(trl__graph_build(&graph, map, lexicon, words, 2, &err), 0);
+}
+
+/* ---- paths ---- */
+
 /* Every arc of the path leads from one frame's node to the next's. */
 static void check_path(int32_t frames, const int32_t *path, const int32_t *arc, int32_t last)
 {
@@ -231,16 +358,14 @@ static void check_path(int32_t frames, const int32_t *path, const int32_t *arc, 
     assert_int_equal(graph.arc_from[last], path[frames - 1]);
 }
 
-static void test_equal_path(void **state)
+static void check_equal_paths(void)
 {
-    (void)state;
-    trl_model_options o = trl_model_defaults();
-    make("X A B\nX C\n", &o);
     build((int32_t[]){0, 0}, 2);
     enum { STATES = 3 + 6 + 6 + 3 }; /* silence, A B, A B, silence */
     for (int32_t frames = 1; frames < 60; frames++) {
-        int32_t path[60], arc[60], last, visits[64] = {0}, visited = 0;
+        int32_t path[60], arc[60], last, visits[200] = {0}, visited = 0;
         int code = trl__graph_equal_path(&graph, frames, path, arc, &last, &err);
+        assert_true(graph.nodes < 200);
         assert_int_equal(code, frames < 12 ? TRL_ELIMIT : 0);
         if (code < 0)
             continue;
@@ -251,6 +376,17 @@ static void test_equal_path(void **state)
         for (int32_t n = 0; n < graph.nodes; n++)
             assert_true(visits[n] == 0 || visits[n] == frames / visited || visits[n] == frames / visited + 1);
     }
+}
+
+static void test_equal_path(void **state)
+{
+    (void)state;
+    trl_model_options o = trl_model_defaults();
+    make("X A B\nX C\n", &o);
+    check_equal_paths();
+    give_tree(model, &(dice){.seed = 4}, 3, 1, 3);
+    check_equal_paths();
+    assert_true(graph.phones > 9);
 }
 
 /* States without a loop can hold one frame only. */
@@ -279,11 +415,8 @@ static void test_equal_path_without_loops(void **state)
         assert_true(n == 1 || visits[n] == 2 || visits[n] == 3);
 }
 
-static void test_every_allocation_may_fail(void **state)
+static void fail_allocations(void)
 {
-    (void)state;
-    trl_model_options o = trl_model_defaults();
-    make("X A B\nX C\n", &o);
     int32_t words[] = {0, 0, 0};
     for (long n = 1;; n++) {
         trl__graph fresh = {0};
@@ -305,6 +438,16 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    trl_model_options o = trl_model_defaults();
+    make("X A B\nX C\n", &o);
+    fail_allocations();
+    give_tree(model, &(dice){.seed = 3}, 5, 2, 3);
+    fail_allocations();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +460,11 @@ int main(void)
         cmocka_unit_test_teardown(test_silence_never_and_always, tear_down),
         cmocka_unit_test_teardown(test_missing_phone_is_named, tear_down),
         cmocka_unit_test_teardown(test_transitions_are_read_anew, tear_down),
+        cmocka_unit_test_teardown(test_copies_across_words, tear_down),
+        cmocka_unit_test_teardown(test_contexts_that_are_alike_share, tear_down),
+        cmocka_unit_test_teardown(test_ends_are_neighbours, tear_down),
+        cmocka_unit_test_teardown(test_trees_that_do_not_fit, tear_down),
+        cmocka_unit_test_teardown(test_too_many_contexts, tear_down),
         cmocka_unit_test_teardown(test_equal_path, tear_down),
         cmocka_unit_test_teardown(test_equal_path_without_loops, tear_down),
         cmocka_unit_test_teardown(test_every_allocation_may_fail, tear_down),

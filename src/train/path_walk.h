@@ -4,8 +4,8 @@
  * Utterances come in groups: blocks of TRL__BLOCK in corpus order, or speakers. A group is visited by one thread; groups are merged in their
  * order. So sums are the same bytes for every number of threads, and what waits is a few groups.
  */
-#ifndef TRL_TRAIN_WALK_H
-#define TRL_TRAIN_WALK_H
+#ifndef TRL_TRAIN_PATH_WALK_H
+#define TRL_TRAIN_PATH_WALK_H
 
 #include "train/alignment_store.h"
 #include "train/training_data.h"

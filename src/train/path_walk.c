@@ -1,4 +1,4 @@
-#include "train/walk.h"
+#include "train/path_walk.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/ordered.h"
