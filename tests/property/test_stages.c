@@ -145,10 +145,10 @@ static void test_threads_do_not_matter(void **state)
     for (size_t i = 0; i < LADDERS; i++) {
         trl_train_options o = speech_training(&speech, ladders[i]);
         train_to(&o, 1, "one.trm");
-        train_to(&o, 2, "two.trm");
-        assert_same_files("one.trm", "two.trm", ladders[i], 2);
-        train_to(&o, 7, "seven.trm");
-        assert_same_files("one.trm", "seven.trm", ladders[i], 7);
+        for (int threads = i + 1 < LADDERS ? 7 : 2; threads <= 7; threads += 5) {
+            train_to(&o, threads, "other.trm");
+            assert_same_files("one.trm", "other.trm", ladders[i], threads);
+        }
     }
 }
 
@@ -203,11 +203,12 @@ static void test_resumed_after_failures(void **state)
 
 /* ---- Likelihoods ---- */
 
-/* Is the frames' space the same in both iterations? Semi-tied covariances change it, a speaker's transform is counted in. */
+/* Are they of one round, and no transform came in between? Semi-tied covariances change the space; a speaker's transform is made for his speech,
+ * and his silence may suffer. */
 static int are_comparable(const trl_iteration *a, const trl_iteration *b)
 {
-    return a->number > 1 && a->stage_number == b->stage_number && a->gaussians <= b->gaussians && b->dropped == 0 &&
-           a->dropped == 0 && (strcmp(b->stage, "lda") != 0 || b->transform_gain == 0);
+    return a->number > 1 && a->stage_number == b->stage_number && a->gaussians == b->gaussians && a->dropped == 0 &&
+           b->transform_gain == 0;
 }
 
 static const trl_iteration *last_of(const story *s, const char *stage)
@@ -237,26 +238,31 @@ static void assert_rising(const story *s, int least_compared)
         fail_msg("only %d iterations could be compared", compared);
 }
 
-/* Contexts, and speakers' transforms, bring more than as many Gaussians do without them. */
+/* Contexts, and speakers' transforms, bring more than as many Gaussians do without them: speakers who differ less leave Gaussians for the
+ * contexts. */
 static void check_likelihoods(int em)
 {
     static story told;
+    speech_options drawn = speech_defaults();
+    drawn.distortion = 0.1;
+    speech_free(&speech);
+    speech_make(&speech, &drawn, "alike.trf");
     told = (story){0};
     trl_train_options o = speech_training(&speech, "mono,tri,lda,sat");
     o.em = em;
     o.iterations = 4;
-    o.total_gaussians = o.context_gaussians = 80;
+    o.total_gaussians = 80;
+    o.context_gaussians = 70;
     o.report = remember;
     o.user = &told;
     trl_model_destroy(train(&o, 2));
-    assert_rising(&told, 16);
+    assert_rising(&told, 14);
     const trl_iteration *mono = last_of(&told, "mono"), *tri = last_of(&told, "tri"), *lda = last_of(&told, "lda"),
                         *sat = last_of(&told, "sat");
-    printf("%d %d %d %d: %f %f %f %f\n", (int)mono->gaussians, (int)tri->gaussians, (int)lda->gaussians, (int)sat->gaussians, mono->log_likelihood, tri->log_likelihood, lda->log_likelihood, sat->log_likelihood);
-    assert_true(tri->gaussians <= mono->gaussians + 4);
-    assert_true(tri->log_likelihood > mono->log_likelihood + 0.05);
+    assert_true(tri->gaussians <= mono->gaussians);
+    assert_true(tri->log_likelihood > mono->log_likelihood + 0.1);
     assert_true(sat->gaussians <= lda->gaussians + 4);
-    assert_true(sat->log_likelihood > lda->log_likelihood + 1);
+    assert_true(sat->log_likelihood > lda->log_likelihood + 0.5);
 }
 
 static void test_likelihoods_rise(void **state)
