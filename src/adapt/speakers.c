@@ -122,12 +122,12 @@ static int corrupt(const trl__container *file, const char *what, trl_error *err)
 /* The numbers of dimensions and speakers, compared with the size of the section that has all matrices. */
 static int read_header(const trl__container *file, file_header *header, const float **matrices, trl_error *err)
 {
-    const void *bytes, *numbers;
+    const void *bytes = NULL, *numbers = NULL;
     size_t count, size, expected;
     int code = trl__container_array(file, "transforms", sizeof *header, &bytes, &count, err);
     if (code == 0)
         code = trl__container_array(file, "matrices", sizeof(float), &numbers, &size, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     if (count != 1)
         return corrupt(file, "section 'transforms' has not one record", err);

@@ -31,17 +31,17 @@ trl__tree_options trl__tree_defaults(void);
 
 /* Roots: one for each state of each set of units that share their tied states in `model` (which may have a tree itself:
  * then by its roots). Silence and noise units are not split. Every root has a leaf, even if there are more roots than
- * most_leaves, or no frames. Tied states are numbered in the order of roots (by unit and state) and nodes. summary may be
- * NULL. TRL_EINVAL: an option, or statistics and questions that are not of this model; TRL_ENUMBER. */
+ * most_leaves, or no frames. Tied states are numbered in the order of roots (by unit and state) and nodes. summary may
+ * be NULL. TRL_EINVAL: an option, or statistics and questions that are not of this model; TRL_ENUMBER. */
 int trl__tree_build(const trl_model *model, const trl__context_stats *stats, const trl__questions *questions,
                     const trl__tree_options *options, trl__tree **out, trl__tree_summary *summary, trl_error *err);
 
 /* A model with the tree (taken over, whatever happens): units, topologies and texts of `model`, a triple for every tied
  * state that a unit's state can have, transitions as its unit's state had them (averaged where there were several), one
- * Gaussian per leaf from the statistics. Leaves without frames take those of their nearest ancestor that has some, or of
- * all frames where no ancestor has; variances have the floors of trl__estimate_defaults. `stats` may be of another
- * dimension than `model`: the new model has theirs. TRL_EINVAL: there are no frames at all, or tree, model and statistics
- * don't belong together. */
+ * Gaussian per leaf from the statistics. Leaves without frames take those of their nearest ancestor that has some, or
+ * of all frames where no ancestor has; variances have the floors of trl__estimate_defaults. `stats` may be of another
+ * dimension than `model`: the new model has theirs. TRL_EINVAL: there are no frames at all, or tree, model and
+ * statistics don't belong together. */
 int trl__model_with_tree(const trl_model *model, trl__tree *tree, const trl__context_stats *stats, trl_model **out,
                          trl_error *err);
 

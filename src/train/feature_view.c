@@ -88,6 +88,10 @@ int trl__view_statics(const char *base, size_t *statics, trl_error *err)
 {
     trl_frontend_options o;
     trl_frontend *frontend;
+    if (!*base)
+        return trl__fail(err, TRL_EINVAL,
+                         "the features do not say which front end made them, so the lda stage can't describe its own: "
+                         "train from the sound, or from features of `trellis features`");
     int code = parse(base, &o, err);
     if (code == 0 && (o.transform.rows > 0 || o.splice_left + o.splice_right > 0))
         code = trl__fail(err, TRL_EINVAL,

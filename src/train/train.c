@@ -24,19 +24,33 @@ static const trl__stage *find_stage(const char *name, size_t length)
     return NULL;
 }
 
+/* Appends the stage that a part of the list names. */
+static int add_stage(trl__training *t, const char *name, size_t length, trl_error *err)
+{
+    const trl__stage *stage = find_stage(name, length);
+    if (!stage)
+        return trl__fail(err, TRL_EINVAL, "there is no stage '%.*s': stages are mono, tri, lda and sat", (int)length,
+                         name);
+    if (t->stage_count == TRL_MOST_STAGES)
+        return trl__fail(err, TRL_EINVAL, "more than %d stages", TRL_MOST_STAGES);
+    if (stage == &trl__stage_mono && t->stage_count > 0)
+        return trl__fail(err, TRL_EINVAL, "the stage mono can only be the first");
+    if (stage == &trl__stage_tri && t->stage_count > 0 && t->stages[t->stage_count - 1] == &trl__stage_sat)
+        return trl__fail(err, TRL_EINVAL,
+                         "the stage tri can't come after sat: its model would be for adapted frames, without mixtures "
+                         "for a first pass");
+    t->stages[t->stage_count++] = stage;
+    return 0;
+}
+
 static int parse_stages(trl__training *t, trl_error *err)
 {
-    for (const char *at = t->options->stages; *at; at += *at == ',') {
+    const char *at = t->options->stages;
+    for (int more = *at != '\0', code; more; more = *at++ == ',') {
         size_t length = strcspn(at, ",");
-        const trl__stage *stage = find_stage(at, length);
-        if (!stage)
-            return trl__fail(err, TRL_EINVAL, "there is no stage '%.*s': stages are mono, tri, lda and sat", (int)length,
-                             at);
-        if (t->stage_count == TRL_MOST_STAGES)
-            return trl__fail(err, TRL_EINVAL, "more than %d stages", TRL_MOST_STAGES);
-        if (stage == &trl__stage_mono && t->stage_count > 0)
-            return trl__fail(err, TRL_EINVAL, "the stage mono can only be the first");
-        t->stages[t->stage_count++] = stage;
+        code = add_stage(t, at, length, err);
+        if (code < 0)
+            return code;
         at += length;
     }
     if (t->stage_count == 0)

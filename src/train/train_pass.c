@@ -383,7 +383,8 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
     n->log_likelihood = n->frames > 0 ? (stats->totals.log_likelihood + w.log_det) / n->frames : 0;
-    n->joint = n->frames > 0 ? (stats->totals.joint + w.log_det) / n->frames : 0;
+    int has_path = pass->options->em == TRL_EM_VITERBI || pass->kind == TRL__PASS_FLAT;
+    n->joint = n->frames > 0 && has_path ? (stats->totals.joint + w.log_det) / n->frames : 0;
     n->seconds = trl__wall_seconds() - start;
     tear_down(&w);
     if (code == 0 && n->utterances == 0)
