@@ -3,11 +3,13 @@
 #include "corpus_input.h"
 #include "frontend_input.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/train.h>
 #include <trellis/version.h>
+#include <unistd.h>
 
 extern const cli_command cmd_train;
 
@@ -22,6 +24,19 @@ struct values {
     int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
 };
+
+static const struct values defaults = {.iterations = 4,
+                                       .sample = 256000,
+                                       .lda_splice = 4,
+                                       .lda_dim = 39,
+                                       .states = 3,
+                                       .silence_states = 5,
+                                       .silence_between = 0.5,
+                                       .power = 0.25,
+                                       .audit = 0.002,
+                                       .beam = 400,
+                                       .variance_floor = 0.01,
+                                       .least_count = 3};
 
 typedef struct job {
     const struct values *values;
@@ -73,10 +88,41 @@ static int parse_pair(const char *option, const char *given, double *first, doub
     return cli_usage_error(&cmd_train, "--%s is two numbers with a comma between, not '%s'", option, given);
 }
 
+/* An option of stages that are not there says nothing: the user expects something else. */
+static int check_stage_options(const struct values *v)
+{
+    const char *stages = v->stages ? v->stages : "mono";
+    int mono = strstr(stages, "mono") != NULL, lda = strstr(stages, "lda") != NULL;
+    int contexts = lda || strstr(stages, "tri") || strstr(stages, "sat");
+    const struct {
+        const char *option;
+        int given, used;
+        const char *stages;
+    } checks[] = {{"components", v->components != 0, mono, "mono"},
+                  {"total", v->total > 0, mono, "mono"},
+                  {"context", v->context != NULL, contexts, "tri, lda and sat"},
+                  {"leaves", v->leaves != 0, contexts, "tri, lda and sat"},
+                  {"leaf-frames", v->least_leaf_frames > 0, contexts, "tri, lda and sat"},
+                  {"gain", v->least_gain > 0, contexts, "tri, lda and sat"},
+                  {"questions", v->questions != NULL, contexts, "tri, lda and sat"},
+                  {"varmix", v->varmix != NULL, contexts, "tri, lda and sat"},
+                  {"gaussians", v->gaussians > 0, contexts, "tri, lda and sat"},
+                  {"lda-splice", v->lda_splice != defaults.lda_splice, lda, "lda"},
+                  {"lda-dim", v->lda_dim != defaults.lda_dim, lda, "lda"}};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (checks[i].given && !checks[i].used)
+            return cli_usage_error(&cmd_train, "--%s is for the stage%s %s; the stages of this training are %s",
+                                   checks[i].option, strchr(checks[i].stages, ' ') ? "s" : "", checks[i].stages,
+                                   stages);
+    return 0;
+}
+
 static int set_stage_options(const struct values *v, trl_train_options *o)
 {
     double left = o->context_left, right = o->context_right;
-    int code = parse_pair("varmix", v->varmix, &o->varmix_alpha, &o->varmix_beta);
+    int code = check_stage_options(v);
+    if (code == 0)
+        code = parse_pair("varmix", v->varmix, &o->varmix_alpha, &o->varmix_beta);
     if (code == 0)
         code = parse_pair("context", v->context, &left, &right);
     if (code == 0 && !(v->gaussians >= 0 && v->gaussians <= INT32_MAX))
@@ -285,11 +331,15 @@ static int prepare(job *j, char **arguments)
 {
     static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
-    int code = set_options(j);
     trl_error err;
-    if (code == 0 && v->from && trl_model_read(v->from, &j->from, &err) < 0)
-        code = cli_failure(&err);
+    if (v->from && trl_model_read(v->from, &j->from, &err) < 0)
+        return cli_failure(&err);
     j->options.from = j->from;
+    int code = set_options(j);
+    if (code == 0 && v->questions && access(v->questions, R_OK) != 0) {
+        cli_error(&err, TRL_EIO, "%s: can't open: %s", v->questions, strerror(errno));
+        code = cli_failure(&err);
+    }
     if (code == 0 && !v->from)
         code = frontend_input_create(&cmd_train, &v->frontend, settings, &j->frontend);
     if (code == 0)
@@ -307,7 +357,8 @@ static int report_findings(const job *j)
     const trl_finding *f;
     corpus_input_warn(&j->values->common, j->findings);
     for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
-        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT)
+        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT || f->kind == TRL_FINDING_QUESTION ||
+            f->kind == TRL_FINDING_STAGE)
             continue;
         corpus_print_finding(stderr, f);
         if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)
@@ -367,19 +418,6 @@ static int run(void *values, int count, char **arguments)
     return code;
 }
 
-static const struct values defaults = {.iterations = 4,
-                                       .sample = 256000,
-                                       .lda_splice = 4,
-                                       .lda_dim = 39,
-                                       .states = 3,
-                                       .silence_states = 5,
-                                       .silence_between = 0.5,
-                                       .power = 0.25,
-                                       .audit = 0.002,
-                                       .beam = 400,
-                                       .variance_floor = 0.01,
-                                       .least_count = 3};
-
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "MODEL", "the model file (.trm)"},
     {"stages", 0, CLI_TEXT, offsetof(struct values, stages), "LIST",
@@ -412,11 +450,10 @@ static const cli_option options[] = {
      "Gaussians of a tied state: B times frames^A (default 0.3,2.2)"},
     {"gaussians", 0, CLI_NUMBER, offsetof(struct values, gaussians), "N",
      "instead: so many in all, shared out like --total"},
-    {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
-     "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"lda-splice", 0, CLI_INT, offsetof(struct values, lda_splice), "N",
      "lda: frames on either side that are joined (default 4)"},
-    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N", "lda: values per frame that are left (default 39)"},
+    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N",
+     "lda: values per frame that are left, at most (default 39)"},
 
     {.name = "Search and estimation", .kind = CLI_GROUP},
     {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
@@ -428,6 +465,8 @@ static const cli_option options[] = {
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
+    {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
+     "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
      "of the variance of all data (default 0.01)"},
     {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
@@ -478,7 +517,8 @@ const cli_command cmd_train = {
         "  tri    phones in context: a phone between other neighbours is another model\n"
         "  lda    the same, on frames that set phones apart better\n"
         "  sat    the same, on frames that are adapted to their speaker\n\n"
-        "mono comes first. The others may be left out, and given several times. With --from the first stage starts "
+        "mono comes first, tri not after sat; stages may be left out, and given several times. With --from the first "
+        "stage starts "
         "from a model that is there already: --stages lda,sat --from tri.trm goes on from a training that ended with "
         "tri. At the beginning of tri, lda and sat, the probabilities of pronunciations and of silence between words "
         "are counted anew from the alignments.\n\n"

@@ -67,7 +67,7 @@ size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)
     const trl_finding *f;
     for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
         misfits += f->kind == TRL_FINDING_MISFIT;
-        if (f->kind == TRL_FINDING_RATE)
+        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_QUESTION || f->kind == TRL_FINDING_STAGE)
             cli_say(common, "warning: %s: %s", f->file, f->message);
     }
     if (misfits > 0)
