@@ -270,10 +270,11 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
         code = first_model(t, err);
     if (code == 0)
         code = check_stages(t, err);
-    if (code < 0 && !o->resume && !o->features)
-        trl_train_clean(o->folder); /* there is nothing to go on from */
-    if (code < 0)
+    if (code != 0) {
+        if (!o->resume && !o->features)
+            trl_train_clean(o->folder); /* there is nothing to go on from */
         return code;
+    }
     t->checkpoint->fingerprint = fingerprint(t);
     return o->resume ? resume(t, err) : 0;
 }

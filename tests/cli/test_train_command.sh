@@ -163,7 +163,7 @@ expect 3 ladder -o x.trm --questions nowhere
 contains "$err" "nowhere: can't open" "no questions"
 
 # Wrong stages, and options of stages that are not there.
-for stages in tri mono,try mono,,tri mono, '' mono,mono mono,sat,tri MONO; do
+for stages in tri mono,try mono,,tri 'mono,' '' mono,mono mono,sat,tri MONO; do
     expect 2 "$TRELLIS" train data "$lexicon" -o x.trm --stages "$stages"
     contains "$err" "stage" "wrong stages: $stages"
 done
