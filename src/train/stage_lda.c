@@ -172,7 +172,7 @@ static int gather_stc(trl__training *t, trl__stc_stats **stats, trl_error *err)
                                 .visit = visit_stc,
                                 .merge = merge_stc,
                                 .user = &w,
-                                .leaves_silence = 1};
+                                .leaves_silence = TRL__ALL_SILENCE};
     if (code == 0)
         code = trl__walk_run(&walk, &gathering, err);
     trl__assigner_destroy(w.assigner);

@@ -104,7 +104,7 @@ static int adapt(trl__training *t, adapting *a, trl_error *err)
                                 .merge = merge_fmllr,
                                 .user = a,
                                 .by_speaker = 1,
-                                .leaves_silence = 1};
+                                .leaves_silence = TRL__MOST_SILENCE};
     if (code == 0)
         code = trl__walk_run(&walk, &gathering, err);
     t->gain = a->frames > 0 ? a->gain / a->frames : 0;
