@@ -38,7 +38,8 @@ void bench_remove_folder(const char *path);
 /* ../shared/data/NAME; NULL when it is not there. */
 const char *bench_shared(const char *name, char path[4096]);
 
-/* Peak of one core with the instruction set of a level ("avx2" …), in FLOP/s: independent chains of fused multiply-adds. */
+/* Peak of one core with the instruction set of a level ("avx2" …), in FLOP/s: independent chains of fused
+ * multiply-adds. */
 double bench_fma_peak(const char *level);
 
 #endif

@@ -1,11 +1,12 @@
-/* Transducers: [002]'s experiment with every method of <trellis/transduce.h>, and the operations of lexicon and grammar, beside OpenFst in
- * this process.
+/* Transducers: [002]'s experiment with every method of <trellis/transduce.h>, and the operations of lexicon and
+ * grammar, beside OpenFst in this process.
  *
- * Both sides of a ratio are measured by turns in this run, and the best run of each counts, because other work on the machine only
- * ever adds. Figures of one core are CPU seconds, those of two threads wall seconds. Both sides' answers are compared, and the
- * benchmark fails where they differ.
+ * Both sides of a ratio are measured by turns in this run, and the best run of each counts, because other work on the
+ * machine only ever adds. Figures of one core are CPU seconds, those of two threads wall seconds. Both sides' answers
+ * are compared, and the benchmark fails where they differ.
  *
- * Our transducers are loaded into large pages. GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment gives OpenFst's memory the same.
+ * Our transducers are loaded into large pages. GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment gives OpenFst's
+ * memory the same.
  */
 #include "fst_bench.h"
 

@@ -1,10 +1,10 @@
-/* Training: whole iterations of Viterbi training on a task with the shape of [000], against the machine's FMA peak, our own
- * sequential scalar code, hmmlearn, and, with real speech, Kaldi and pocketsphinx.
+/* Training: whole iterations of Viterbi training on a task with the shape of [000], against the machine's FMA peak, our
+ * own sequential scalar code, hmmlearn, and, with real speech, Kaldi and pocketsphinx.
  *
- * Every iteration goes through trl__pass_run and trl__estimate, as those of `trellis train` do; checkpoints are not written. The alignments that
- * margins lie around come from the model with half the components: the iteration behind a split, when they move most. Both
- * sides of a ratio are measured by turns in this run, and the best run of each counts, because other work on the machine
- * only ever adds. All runs are in the JSON under `runs`.
+ * Every iteration goes through trl__pass_run and trl__estimate, as those of `trellis train` do; checkpoints are not
+ * written. The alignments that margins lie around come from the model with half the components: the iteration behind a
+ * split, when they move most. Both sides of a ratio are measured by turns in this run, and the best run of each counts,
+ * because other work on the machine only ever adds. All runs are in the JSON under `runs`.
  */
 #include "train_bench.h"
 #include "model/estimate.h"
@@ -222,7 +222,8 @@ static measured measure_iterations(train_bench *b)
 
 /* ---- What they say ---- */
 
-/* Seconds for one copy of the generated sound. What is done once per iteration is shared by all copies, on either side. */
+/* Seconds for one copy of the generated sound. What is done once per iteration is shared by all copies, on either
+ * side. */
 static double per_copy(const train_bench *b, const train_cost *c, int copies)
 {
     double once = fmax(0, c->wall - c->steps);

@@ -109,7 +109,8 @@ static void add_numbered(fst_text *text, char prefix, int number)
     fst_text_add_word(text, word, (size_t)length);
 }
 
-/* A word often follows the same others, so that bigrams repeat. Each has three translations; neighbours change places now and then. */
+/* A word often follows the same others, so that bigrams repeat. Each has three translations; neighbours change places
+ * now and then. */
 static void make_line(fst_text *french, fst_text *english, int words, uint64_t line)
 {
     int length = 3 + (int)(trl__random_bits(SEED, line, 0) % (LONGEST - 3)), sentence[LONGEST], last = 0;

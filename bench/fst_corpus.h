@@ -22,8 +22,8 @@ typedef struct fst_corpus {
     int synthetic; /* 1: not Europarl */
 } fst_corpus;
 
-/* Europarl from ../shared/data/text, tokenised and in small letters as it is there; where that folder is missing, or when `synthetic` is
- * asked for, `lines` lines of words by Zipf's law and a noisy translation of them. */
+/* Europarl from ../shared/data/text, tokenised and in small letters as it is there; where that folder is missing, or
+ * when `synthetic` is asked for, `lines` lines of words by Zipf's law and a noisy translation of them. */
 void fst_corpus_read(fst_corpus *corpus, size_t lines, int synthetic);
 void fst_corpus_free(fst_corpus *corpus);
 

@@ -110,7 +110,8 @@ static int take_weight(void *user, size_t index, const trl_transduction *result,
     return 0;
 }
 
-/* Two threads over sentences, or one (no pool). All of them several times; the answers of the first time stand first. */
+/* Two threads over sentences, or one (no pool). All of them several times; the answers of the first time stand
+ * first. */
 static double batch_pass(const trl_transducer *transducer, trl_pool *pool, const fst_sentences *s, double *weight)
 {
     trl_error err;

@@ -1,7 +1,8 @@
-/* [002]'s experiment: transducers from 1k to 150k lines of Europarl, beside the sizes of its Table 4 and the times of its Tables 2 and 3.
+/* [002]'s experiment: transducers from 1k to 150k lines of Europarl, beside the sizes of its Table 4 and the times of
+ * its Tables 2 and 3.
  *
- * A transducer is built straight into its form by symbol, and kept as a file in the build folder whose name has the hash of what it is made of: built
- * once, then mapped. OpenFst's copy is made each time. */
+ * A transducer is built straight into its form by symbol, and kept as a file in the build folder whose name has the
+ * hash of what it is made of: built once, then mapped. OpenFst's copy is made each time. */
 #include "base/hash_map.h"
 #include "fst_decode.h"
 
@@ -86,7 +87,8 @@ static void build_file(const translation *t, const char *path)
     trl_transducer_destroy(built);
 }
 
-/* From the file; builds it when it is missing, or of a form that can't be read any more. Sets *seconds when it was built. */
+/* From the file; builds it when it is missing, or of a form that can't be read any more. Sets *seconds when it was
+ * built. */
 static trl_transducer *load(const translation *t, const char *path, double *seconds)
 {
     trl_error err;
@@ -100,7 +102,8 @@ static trl_transducer *load(const translation *t, const char *path, double *seco
     return loaded;
 }
 
-/* Maps the file: seconds until a first sentence is decoded, which is when it can be used, and milliseconds per sentence then. */
+/* Maps the file: seconds until a first sentence is decoded, which is when it can be used, and milliseconds per sentence
+ * then. */
 static void measure_mapped(const char *path, const fst_sentences *s, int passes, double *seconds, double *ms)
 {
     trl_error err;
@@ -128,8 +131,8 @@ static peer_fst *make_peer(const translation *t)
     return peer;
 }
 
-/* Milliseconds per sentence of OpenFst with arcs as they come, not sorted by input: composition then looks at all arcs of each state it reaches.
- * A few sentences only. */
+/* Milliseconds per sentence of OpenFst with arcs as they come, not sorted by input: composition then looks at all arcs
+ * of each state it reaches. A few sentences only. */
 static double unsorted_ms(const peer_fst *peer, const fst_sentences *s)
 {
     double start, seconds = 0;

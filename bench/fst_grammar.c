@@ -181,7 +181,8 @@ static void set_final(trl_fst *fst, int32_t state, double cost)
     bench_check(trl_fst_set_final(fst, state, (trl_weight){(float)cost, 0}, &err), &err);
 }
 
-/* State w is the history of word w, `words` that of the start, words + 1 that of nothing, where words that the text lacks lead as well. */
+/* State w is the history of word w, `words` that of the start, words + 1 that of nothing, where words that the text
+ * lacks lead as well. */
 static trl_fst *make_bigram(const fst_grammar *g, const fst_text *text, size_t lines)
 {
     fst_rows bigrams;

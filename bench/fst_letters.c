@@ -1,6 +1,6 @@
-/* One very long input, for the method that works on parts of it at the same time. It is a text typed on the keys of a telephone, where
- * each key stands for three or four letters: which letters were meant? States are the letters, a blank and a start; arcs read a
- * key, write a letter and cost its probability after the letter before. */
+/* One very long input, for the method that works on parts of it at the same time. It is a text typed on the keys of a
+ * telephone, where each key stands for three or four letters: which letters were meant? States are the letters, a blank
+ * and a start; arcs read a key, write a letter and cost its probability after the letter before. */
 #include "fst_bench.h"
 
 #include <math.h>
@@ -112,7 +112,8 @@ void fst_measure_letters(fst_bench *b)
     trl_transducer *machine = make_machine(letter, count);
     for (size_t i = 0; i < count; i++)
         keys[i] = key_of(letter[i]);
-    printf("  one input of %zu letters, typed on the keys of a telephone, through a machine of %d states:\n", count, STATES);
+    printf("  one input of %zu letters, typed on the keys of a telephone, through a machine of %d states:\n", count,
+           STATES);
     compare_methods(b, machine, &(trl_transduce_input){.labels = keys, .count = count});
     trl_transducer_destroy(machine);
     trl__free(letter);

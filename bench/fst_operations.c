@@ -1,9 +1,10 @@
-/* Operations on lexicon ∘ grammar, ours and OpenFst's by turns, each on the same machine: L ∘ G is composed, determinized, minimized, then, with the
- * marks that made this possible taken out, freed of epsilons; the best path is sought in L ∘ G.
+/* Operations on lexicon ∘ grammar, ours and OpenFst's by turns, each on the same machine: L ∘ G is composed,
+ * determinized, minimized, then, with the marks that made this possible taken out, freed of epsilons; the best path is
+ * sought in L ∘ G.
  *
- * Times are wall seconds, the best of the runs; what is changed in place is copied before, uncounted. Memory is what an operation needs
- * at most besides its input, measured in a child process: its peak while it works less what it held when it began. Results are compared by
- * the weights of random paths. */
+ * Times are wall seconds, the best of the runs; what is changed in place is copied before, uncounted. Memory is what an
+ * operation needs at most besides its input, measured in a child process: its peak while it works less what it held
+ * when it began. Results are compared by the weights of random paths. */
 #include "base/memory.h"
 #include "fst_bench.h"
 #include "fst_grammar.h"

@@ -48,8 +48,9 @@ typedef struct peer_functions {
     /* The cost of the sentence (negative logarithm); infinite: it has no path. */
     double (*decode)(const peer_fst *transducer, const int32_t *labels, size_t count, peer_task task);
 
-    /* The result of an operation with OpenFst's default options, as a machine of its own, and the wall seconds it took: copying what is changed
-     * in place is not counted. `b` is for compose alone. `begins`, if not NULL, is called between the two. */
+    /* The result of an operation with OpenFst's default options, as a machine of its own, and the wall seconds it took:
+     * copying what is changed in place is not counted. `b` is for compose alone. `begins`, if not NULL, is called
+     * between the two. */
     peer_fst *(*operate)(peer_operation operation, const peer_fst *a, const peer_fst *b, void (*begins)(void),
                          double *seconds);
 

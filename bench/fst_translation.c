@@ -1,5 +1,6 @@
-/* Word pairs come from IBM Model 1 in both directions, five iterations each: a pair of tokens counts when either direction's best alignment has it
- * (the union), and P(f | e) is a relative frequency over those pairs, as in lexical weighting (Koehn et al., 2003). */
+/* Word pairs come from IBM Model 1 in both directions, five iterations each: a pair of tokens counts when either
+ * direction's best alignment has it (the union), and P(f | e) is a relative frequency over those pairs, as in lexical
+ * weighting (Koehn et al., 2003). */
 #include "fst_translation.h"
 #include "bench.h"
 #include "ibm_model1.h"

@@ -1,9 +1,9 @@
-/* [002]'s experiment: an unsmoothed bigram model of English and a table of word translations, composed into one transducer that reads
- * French and writes English.
+/* [002]'s experiment: an unsmoothed bigram model of English and a table of word translations, composed into one
+ * transducer that reads French and writes English.
  *
- * States are the English words, and one more, <s>, where it starts; state e is where e was the last word. For every bigram (e, e') and every
- * French word f that e' was aligned with there is an arc from e to e': it reads f, writes e' and costs -log P(e' | e) P(f | e'). What
- * the paper's </s> costs are the final weights. */
+ * States are the English words, and one more, <s>, where it starts; state e is where e was the last word. For every
+ * bigram (e, e') and every French word f that e' was aligned with there is an arc from e to e': it reads f, writes e'
+ * and costs -log P(e' | e) P(f | e'). What the paper's </s> costs are the final weights. */
 #ifndef TRELLIS_BENCH_FST_TRANSLATION_H
 #define TRELLIS_BENCH_FST_TRANSLATION_H
 
@@ -27,8 +27,8 @@ void translation_free(translation *t);
 /* The labels that arcs carry: 0 is epsilon. */
 #define TRANSLATION_LABEL(word) ((word) + 1)
 
-/* The arcs of a state, in the order of the words that follow, then of their translations. Initialise with {0}; used again and again, freed with
- * trl__free(list.arc). */
+/* The arcs of a state, in the order of the words that follow, then of their translations. Initialise with {0}; used
+ * again and again, freed with trl__free(list.arc). */
 typedef struct translation_list {
     peer_arc *arc;
     size_t count, capacity;

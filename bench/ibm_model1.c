@@ -1,8 +1,9 @@
-/* EM for P(to word | from word) over the pairs of words that occur in one line, among the from words one that stands for none.
+/* EM for P(to word | from word) over the pairs of words that occur in one line, among the from words one that stands
+ * for none.
  *
- * Pairs are numbered by from word, then in order of arrival. The numbers of all pairs of a line are written down once, the line's from
- * words inside its to words, so that an iteration is one sequential walk over them with a gather of probabilities and
- * a scatter of counts. Memory: 4 bytes for each pair of tokens, 12 for each pair of words. */
+ * Pairs are numbered by from word, then in order of arrival. The numbers of all pairs of a line are written down once,
+ * the line's from words inside its to words, so that an iteration is one sequential walk over them with a gather of
+ * probabilities and a scatter of counts. Memory: 4 bytes for each pair of tokens, 12 for each pair of words. */
 #include "ibm_model1.h"
 
 #include <string.h>
@@ -38,8 +39,8 @@ static void group_tokens(const model1 *m, size_t *group, uint32_t *place)
         place[group[m->from->token[i] + 1]++] = (uint32_t)i;
 }
 
-/* The pairs of one token, `at` places behind none, with every token of its line. `seen` holds for each to word the word pair that it has with
- * the present from word, or something older than `first`. */
+/* The pairs of one token, `at` places behind none, with every token of its line. `seen` holds for each to word the word
+ * pair that it has with the present from word, or something older than `first`. */
 static size_t number_token(model1 *m, size_t line, size_t at, size_t first, size_t used, uint32_t *seen)
 {
     size_t width = length_of(m->from, line) + 1;

@@ -4,8 +4,9 @@
 
 #include "fst_corpus.h"
 
-/* For every token of the first lines of `to`: the place (from 0) in its line of `from` of the word that most probably produced it, or -1: of
- * none of them. EM starts from equal probabilities and runs for so many iterations. `link` has room for them. */
+/* For every token of the first lines of `to`: the place (from 0) in its line of `from` of the word that most probably
+ * produced it, or -1: of none of them. EM starts from equal probabilities and runs for so many iterations. `link` has
+ * room for them. */
 void ibm_model1_align(const fst_text *from, const fst_text *to, size_t lines, int iterations, int16_t *link);
 
 #endif

@@ -1,8 +1,8 @@
-/* Real speech: CMU AN4 (2546 s, 948 utterances), where ../shared has it. One pass beside Kaldi's, the whole monophone training, whether
- * pruned searches find what the full one finds, and aligning sound files beside pocketsphinx.
+/* Real speech: CMU AN4 (2546 s, 948 utterances), where ../shared has it. One pass beside Kaldi's, the whole monophone
+ * training, whether pruned searches find what the full one finds, and aligning sound files beside pocketsphinx.
  *
- * Kaldi 5.5 on a machine of the same kind, one core: aligning 2.4 s and gathering statistics 0.64 s with 976 Gaussians, 3.7 s and
- * 1.1 s with 9034 (gmm-align-compiled, gmm-acc-stats-ali; a run that can't be repeated here). */
+ * Kaldi 5.5 on a machine of the same kind, one core: aligning 2.4 s and gathering statistics 0.64 s with 976 Gaussians,
+ * 3.7 s and 1.1 s with 9034 (gmm-align-compiled, gmm-acc-stats-ali; a run that can't be repeated here). */
 #include "train_bench.h"
 #include "model/estimate.h"
 
@@ -88,8 +88,8 @@ static trl_model *train(an4 *a, int64_t gaussians, int iterations, const char *f
     return model;
 }
 
-/* Kaldi's larger model has 480 tied states, of phones in context. Ours comes near with phones that differ by their place in the
- * word, each with states of its own. */
+/* Kaldi's larger model has 480 tied states, of phones in context. Ours comes near with phones that differ by their
+ * place in the word, each with states of its own. */
 static trl_lexicon *by_position(const an4 *a)
 {
     static const char *const places[] = {"B", "I", "E", "S"};
@@ -118,8 +118,8 @@ static trl_lexicon *by_position(const an4 *a)
 
 /* ---- One pass ---- */
 
-/* Without `previous`: a beam. Audits (fifty, as training has) only where time counts: an audited utterance keeps the full
- * search's path. */
+/* Without `previous`: a beam. Audits (fifty, as training has) only where time counts: an audited utterance keeps the
+ * full search's path. */
 static train_cost pass(an4 *a, const trl_model *model, trl__alignment_store *previous, const char *label, int margin,
                        double audit, trl__alignment_store **aligned, trl__stats **stats)
 {
@@ -196,8 +196,7 @@ static void measure_pass(an4 *a, trl_model *model, const char *size, double kald
     snprintf(key, sizeof key, "an4_first_pass_cpu_s_%s", size);
     bench_report(a->b->result, key, first.cpu, "s", "the same without alignments to start from: a beam");
     snprintf(key, sizeof key, "an4_vs_kaldi_%s", size);
-    bench_report(a->b->result, key, kaldi / best, "x",
-                 "Kaldi's CPU time (another run, another machine) over ours");
+    bench_report(a->b->result, key, kaldi / best, "x", "Kaldi's CPU time (another run, another machine) over ours");
     if (compare)
         report_agreement(a, model, previous);
     trl__alignment_store_close(previous);

@@ -46,8 +46,9 @@ typedef struct train_bench {
     train_set many; /* w.all, `copies` times */
 } train_bench;
 
-/* One iteration as `trellis train` runs it: trl__pass_run, alignments to a file, then the M-step (on a copy, so that the next
- * run starts from the same model). Adds itself to the list of runs. `aligned` gets the new alignments; NULL: dropped. `stats` gets the sums; NULL: freed. */
+/* One iteration as `trellis train` runs it: trl__pass_run, alignments to a file, then the M-step (on a copy, so that
+ * the next run starts from the same model). Adds itself to the list of runs. `aligned` gets the new alignments; NULL:
+ * dropped. `stats` gets the sums; NULL: freed. */
 train_cost train_iterate(train_bench *b, const train_set *set, const trl_lexicon *lexicon, const trl_model *model,
                          const train_how *how, trl__alignment_store **aligned, trl__stats **stats);
 

@@ -1,5 +1,5 @@
-/* The tables and figures of [000] for ours: Table 4 (components), Fig. 7 (hours), Fig. 10 (pruning), and memory by corpus
- * size. */
+/* The tables and figures of [000] for ours: Table 4 (components), Fig. 7 (hours), Fig. 10 (pruning), and memory by
+ * corpus size. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include "train_bench.h"
 #include "base/memory.h"
@@ -301,8 +301,8 @@ static void work(const train_bench *b, double hours)
     workload_destroy(&w);
 }
 
-/* Peaks in MB: `own` memory, seen from outside every few milliseconds; `all` counts the mapped features too, which the system
- * can take back. */
+/* Peaks in MB: `own` memory, seen from outside every few milliseconds; `all` counts the mapped features too, which the
+ * system can take back. */
 static void measure_peaks(const train_bench *b, double hours, double *own, double *all)
 {
     struct rusage usage = {0};

@@ -1,5 +1,5 @@
-/* hmmlearn's task done by ours: Baum-Welch of an ergodic HMM with 3 states, 8 Gaussians each, 39 dimensions, from the parameters
- * that the peer starts from, over the frames that the peer drew. Both sides use one core; both find the same
+/* hmmlearn's task done by ours: Baum-Welch of an ergodic HMM with 3 states, 8 Gaussians each, 39 dimensions, from the
+ * parameters that the peer starts from, over the frames that the peer drew. Both sides use one core; both find the same
  * log-likelihood and the same new means, or the benchmark fails. */
 #include "train_bench.h"
 #include "base/memory.h"

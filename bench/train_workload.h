@@ -9,12 +9,12 @@
  * Where the numbers come from:
  *   lengths     69 % of the utterances take less than 2 s (the paper's share), log-uniform from 0.5 s; the others 2 to
  *               30 s, exponential with a mean of 9.2 s: 3.6 s in all
- *   words       10,000 words of 2 to 6 units, drawn by Zipf's law; every tenth has a second pronunciation; silence between
- *               some of them
- *   units       context-dependent phones: 2664 of them, three states each with two arcs; silence and noise have four states
- *               each, which makes 8000. A unit sounds like one of 40 phones, with a shift of its own
- *   frames      drawn from the mixtures along a path through the utterance's graph, with the model's own durations and a
- *               shift per utterance that no model knows (a voice, a room), so that alignments are not too easy
+ *   words       10,000 words of 2 to 6 units, drawn by Zipf's law; every tenth has a second pronunciation; silence
+ *               between some of them
+ *   units       context-dependent phones: 2664 of them, three states each with two arcs; silence and noise have four
+ *               states each, which makes 8000. A unit sounds like one of 40 phones, with a shift of its own
+ *   frames      drawn from the mixtures along a path through the utterance's graph, with the model's own durations and
+ *               a shift per utterance that no model knows (a voice, a room), so that alignments are not too easy
  */
 #ifndef TRELLIS_BENCH_TRAIN_WORKLOAD_H
 #define TRELLIS_BENCH_TRAIN_WORKLOAD_H

@@ -43,10 +43,20 @@ int cli_choose(const cli_command *command, const char *option, const char *given
     return cli_usage_error(command, "--%s is one of %s, not '%s'", option, all, given);
 }
 
+static const char *running = ""; /* the command's name, which tells where in a pipe something failed */
+
 int cli_failure(const trl_error *err)
 {
-    fprintf(stderr, "trellis: %s\n", err->text);
+    fprintf(stderr, "trellis %s: %s\n", running, err->text);
     return EXIT_FAILED;
+}
+
+int cli_no_terminal(const cli_command *command, const char *output)
+{
+    if ((output && strcmp(output, "-") != 0) || !isatty(STDOUT_FILENO))
+        return 0;
+    return cli_usage_error(command, "the result is binary, and this is a terminal; -o FILE says where it goes, "
+                                    "`| trellis fst print` shows it");
 }
 
 int cli_error(trl_error *err, int code, const char *format, ...)
@@ -258,6 +268,7 @@ int cli_run(const cli_command *command, int argc, char **argv)
     void *values = calloc(1, command->values_size);
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
     int count = 0, code = 0, options_end = 0;
+    running = command->name;
     if (!values || !arguments)
         code = cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
     else if (command->defaults)

@@ -76,6 +76,9 @@ int cli_run(const cli_command *command, int argc, char **argv);
 int cli_usage_error(const cli_command *command, const char *format, ...) TRL_PRINTF(2, 3);
 int cli_failure(const trl_error *err);
 
+/* For results that are no text: an exit code when they would go to a terminal, else 0. */
+int cli_no_terminal(const cli_command *command, const char *output);
+
 /* An option that is one of some names (ends with NULL): its number; `given` may be NULL. Returns 0 or EXIT_USAGE. */
 int cli_choose(const cli_command *command, const char *option, const char *given, const char *const *names, int *value);
 

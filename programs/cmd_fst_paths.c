@@ -9,8 +9,8 @@
 #define ONE_MACHINE 0, 1, .machines = 1
 
 static const char *const queues[] = {"auto", "fifo", "lifo", "shortest", "state", "top", NULL};
-#define QUEUE                                                 \
-    FST_OPTION("queue-type", 0, CLI_TEXT, queue_type, "NAME", \
+#define QUEUE                                                                                                         \
+    FST_OPTION("queue-type", 0, CLI_TEXT, queue_type, "NAME",                                                         \
                "for scripts that use OpenFst's; auto (default), fifo, lifo and state are the same here. top wants a " \
                "machine without cycles, shortest one with best paths")
 #define PRUNE \
@@ -138,7 +138,9 @@ static int shortestpath(fst_job *job)
 static const cli_option shortestpath_options[] = {
     FST_OUTPUT,
     FST_OPTION("nshortest", 'n', CLI_INT, nshortest, "N", "how many paths; default 1"),
-    FST_OPTION("unique", 0, CLI_FLAG, unique, NULL, "paths with different inputs only, each the best of its input. Epsilons make no difference, unlike in OpenFst"),
+    FST_OPTION("unique", 0, CLI_FLAG, unique, NULL,
+               "paths with different inputs only, each the best of its input. Epsilons make no difference, unlike in "
+               "OpenFst"),
     QUEUE,
     DELTA,
     FST_OPTION("nstate", 0, CLI_INT, nstate, "N", "at most so many states; 0, the default: no limit"),

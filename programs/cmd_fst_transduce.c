@@ -135,10 +135,38 @@ static int begin(job *j, const void *values, const cli_command *command, int cou
     return code == 0 ? cli_pool(&j->v->common, &j->options.pool) : code;
 }
 
+/* Inputs with words that no symbol table has; *first is the number of the first one, from 1. */
+static size_t count_unknown(const job *j, size_t *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; j->text && i < j->count; i++) {
+        int unknown = 0;
+        for (size_t k = 0; k < j->inputs[i].count; k++)
+            unknown |= j->inputs[i].labels[k] == TRL_UNKNOWN_LABEL;
+        for (size_t k = 0; k < j->inputs[i].target_count; k++)
+            unknown |= j->inputs[i].target[k] == TRL_UNKNOWN_LABEL;
+        if (unknown && count++ == 0)
+            *first = i + 1;
+    }
+    return count;
+}
+
+static void say_what_has_no_path(const job *j)
+{
+    size_t first = 0, unknown = count_unknown(j, &first);
+    fprintf(stderr, "trellis %s: %zu of %zu inputs have no path", j->command->name, j->without, j->count);
+    if (unknown > 0)
+        fprintf(stderr, "; %zu of them with words that the symbol table does not have, the first is input %zu", unknown,
+                first);
+    fputc('\n', stderr);
+}
+
 /* Frees all; turns a code into an exit code. */
 static int end(job *j, int code)
 {
     trl_file_abort(j->file);
+    if (code == 0 && j->without > 0)
+        say_what_has_no_path(j);
     for (size_t i = 0; j->lattices && i < j->count; i++)
         trl_fst_destroy(j->lattices[i]);
     free(j->lattices);
@@ -148,8 +176,6 @@ static int end(job *j, int code)
     trl_symbols_destroy(j->isymbols);
     trl_symbols_destroy(j->osymbols);
     trl_pool_destroy(j->options.pool);
-    if (code == 0 && j->without > 0)
-        fprintf(stderr, "trellis: %s: %zu of %zu inputs have no path\n", j->command->name, j->without, j->count);
     return code < 0 ? cli_failure(&j->err) : code > 0 ? code : j->without > 0 ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
@@ -282,7 +308,7 @@ static int run_counts(void *values, int count, char **arguments)
     if (code == 0)
         code = add_files(&j, counts);
     if (code == 0)
-        cli_say(&j.v->common, "weight %.9g of %" PRIu64 " inputs\n", trl_counts_weight(counts),
+        cli_say(&j.v->common, "weight %.9g of %" PRIu64 " inputs", trl_counts_weight(counts),
                 trl_counts_inputs(counts));
     if (code == 0)
         code = j.v->output ? trl_counts_write(counts, j.v->output, &j.err) : print_counts(&j, counts);
@@ -299,10 +325,10 @@ static int write_machine(job *j, const trl_transducer *transducer)
     if (j->v->index)
         return trl_transducer_write(transducer, path, &j->err);
     int code = trl_transducer_to_fst(transducer, j->semiring, &fst, &j->err);
-    if (code == 0)
-        code = trl_fst_write(fst, path, TRL_FST_VECTOR, &j->err);
-    if (code == 0)
-        trl_fst_destroy(fst);
+    if (code < 0)
+        return code;
+    code = trl_fst_write(fst, path, TRL_FST_VECTOR, &j->err);
+    trl_fst_destroy(fst);
     return code;
 }
 
@@ -311,7 +337,7 @@ static int say_round(void *user, int round, const trl_counts *counts, trl_error 
     job *j = user;
     (void)err;
     j->without = (size_t)trl_counts_without(counts);
-    cli_say(&j->v->common, "round %d: weight %.9g of %" PRIu64 " inputs\n", round, trl_counts_weight(counts),
+    cli_say(&j->v->common, "round %d: weight %.9g of %" PRIu64 " inputs", round, trl_counts_weight(counts),
             trl_counts_inputs(counts));
     return 0;
 }
@@ -350,6 +376,8 @@ static int run_train(void *values, int count, char **arguments)
     int code = begin(&j, values, &cmd_fst_train, count, arguments);
     if (code == 0)
         code = cli_choose(&cmd_fst_train, "normal", j.v->normal, normals, &normal);
+    if (code == 0)
+        code = cli_no_terminal(&cmd_fst_train, j.v->output);
     if (code == 0 && j.v->rounds < 1)
         code = cli_usage_error(&cmd_fst_train, "--rounds must be at least 1");
     if (code == 0 && j.v->add.count == 0)

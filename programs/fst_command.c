@@ -57,7 +57,9 @@ static int write_result(fst_job *job)
 int fst_run(void *values, int count, char **arguments)
 {
     fst_job job = {.v = values, .count = count, .arguments = arguments};
-    int code = read_machines(&job);
+    int code = job.v->no_result ? 0 : cli_no_terminal(job.v->command, job.v->output);
+    if (code == 0)
+        code = read_machines(&job);
     if (code == 0)
         code = job.v->work(&job);
     if (code == 0 && !job.v->no_result)

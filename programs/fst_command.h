@@ -2,7 +2,7 @@
  *
  *     static int invert(fst_job *job) { return trl_fst_invert(job->machine[0], &job->err); }
  *     static const cli_option invert_options[] = {FST_OUTPUT, {0}};
- *     FST_COMMAND(invert, "[FILE]", "…", "…", "trellis fst invert a.fst -o b.fst", invert_options, 0, 1, .machines = 1);
+ *     FST_COMMAND(invert, "[FILE]", "summary", "description", "trellis fst invert a.fst -o b.fst", 0, 1, .machines = 1);
  *
  * The function that does the work is found through the command's default values, so all commands run through
  * fst_run: it reads the machines, calls the function and writes the result.

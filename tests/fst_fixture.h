@@ -1,12 +1,12 @@
-/* Random transducers, and what they mean: the weight of a pair of strings by its definition, the sum over all paths that read
- * one and write the other, in double precision. No operation of the library takes part, so operations can be tested
- * against it.
+/* Random transducers, and what they mean: the weight of a pair of strings by its definition, the sum over all paths
+ * that read one and write the other, in double precision. No operation of the library takes part, so operations can be
+ * tested against it.
  *
  *     machine_kind kind = {.semiring = TRL_LOG, .states = 6, .arcs = 12, .labels = 3, .epsilons = 0.2, .cyclic = 1};
  *     trl_fst *fst = random_machine(&kind, &random);
  *     pair p = sample_pair(fst, 8, &random);                             // strings of a random path
  *     meaning w = meaning_of(fst, &p);                                   // the weight of (p.x, p.y)
- *     assert_same_meaning(a, b, 20, &random);                            // the same weight for pairs of either, and for others
+ *     assert_same_meaning(a, b, 20, &random);                            // the same weight for pairs of either
  */
 #ifndef TEST_FST_FIXTURE_H
 #define TEST_FST_FIXTURE_H
@@ -168,7 +168,8 @@ typedef struct machine_kind {
     double finals; /* chance of a final state; 0: 0.3 */
 } machine_kind;
 
-/* A multiple of 1/8, exact in float. In cyclic machines sums over all paths must converge: probabilities are small there. */
+/* A multiple of 1/8, exact in float. In cyclic machines sums over all paths must converge: probabilities are small
+ * there. */
 UNUSED_OK static trl_weight random_weight(const machine_kind *kind, random_source *r)
 {
     float steps = (float)random_below(r, 33) / 8;
@@ -315,7 +316,8 @@ UNUSED_OK static void assert_same_for_pair(const trl_fst *a, const trl_fst *b, c
     fail();
 }
 
-/* Pairs of either machine, and mixtures of them (the input of one with the output of another), which mostly neither has. */
+/* Pairs of either machine, and mixtures of them (the input of one with the output of another), which mostly neither
+ * has. */
 UNUSED_OK static void assert_same_meaning(const trl_fst *a, const trl_fst *b, int pairs, random_source *r)
 {
     for (int i = 0; i < pairs; i++) {

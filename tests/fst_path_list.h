@@ -1,7 +1,7 @@
 /* All paths of a small acyclic machine, one by one.
  *
  *     static path_list list;
- *     all_paths(fst, &list);                                             // from the start; or paths_from(fst, state, &list)
+ *     all_paths(fst, &list);                                             // from the start; paths_from: from a state
  *     if (same_input(&list.paths[0], &list.paths[1])) …
  */
 #ifndef TEST_FST_PATH_LIST_H
@@ -70,7 +70,8 @@ UNUSED_OK static int same_output(const path *a, const path *b)
     return a->ny == b->ny && memcmp(a->y, b->y, (size_t)a->ny * sizeof a->y[0]) == 0;
 }
 
-/* The operation without the first, the second, … allocation, until there are enough. Returns how often there were not. */
+/* The operation without the first, the second, … allocation, until there are enough. Returns how often there were
+ * not. */
 UNUSED_OK static int times_out_of_memory(int (*operation)(const trl_fst *, const trl_determinize_options *, trl_fst **,
                                                           trl_error *),
                                          const trl_fst *fst, const trl_determinize_options *options)

@@ -1,4 +1,5 @@
-/* A small model with a tree, for tests: SIL, SPN, AA and B with three states each, looked at with a neighbour on either side.
+/* A small model with a tree, for tests: SIL, SPN, AA and B with three states each, looked at with a neighbour on
+ * either side.
  *
  *     AA, state 0: is a phone to the left (the set "Phone")? tied state 6, else 12
  *     B, state 2:  is the end to the right ("End")? 13; else is AA there ("AA")? 14, else 11

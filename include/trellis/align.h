@@ -10,18 +10,20 @@
  *         return 0;
  *     }
  *
- * Times are seconds from the start of the utterance (add utterance->start for the sound file). A frame's window is longer than the step to the
- * next: the boundary between frames t - 1 and t is put half way between the centres of their windows, at t * shift + (length - shift) / 2; the
- * first segment begins at 0 and the last ends with the sound.
+ * Times are seconds from the start of the utterance (add utterance->start for the sound file). A frame's window is
+ * longer than the step to the next: the boundary between frames t - 1 and t is put half way between the centres of
+ * their windows, at t * shift + (length - shift) / 2; the first segment begins at 0 and the last ends with the sound.
  *
- * The confidence of a word or phone is the mean, over its frames, of the posterior probability that the frame belongs to it: the sum
- * over all paths within the margin that are in this word (phone) at that frame, divided by the sum over all paths. 1: no other place is likely.
+ * The confidence of a word or phone is the mean, over its frames, of the posterior probability that the frame belongs
+ * to it: the sum over all paths within the margin that are in this word (phone) at that frame, divided by the sum over
+ * all paths. 1: no other place is likely.
  *
- * A model that was trained on adapted frames has two sets of mixtures. Its corpus is read several times: a first pass aligns with the mixtures for
- * frames as they come, and a transform is estimated for each speaker (fMLLR) from his frames, of silence and noise only every tenth; the next pass does so
- * again with adapted frames; the last pass aligns those with the mixtures for them. Speakers with less than 500 such frames stay with the first
- * mixtures, and so do all where sound comes through a pipe, which can be read once only. Log-likelihoods are those of
- * the frames before the transform.
+ * A model that was trained on adapted frames has two sets of mixtures. Its corpus is read several times: a first pass
+ * aligns with the mixtures for frames as they come, and a transform is estimated for each speaker (fMLLR) from his
+ * frames, of silence and noise only every tenth; the next pass does so again with adapted frames; the last pass aligns those
+ * with the mixtures for them. Speakers with less than 500 such frames stay with the first mixtures, and so do all where
+ * sound comes through a pipe, which can be read once only. Log-likelihoods are those of the frames before the
+ * transform.
  */
 #ifndef TRELLIS_ALIGN_H
 #define TRELLIS_ALIGN_H
@@ -41,17 +43,15 @@ typedef enum trl_unknown_words {
 } trl_unknown_words;
 
 typedef struct trl_align_options {
-    int unknown_words; /* trl_unknown_words; default fail */
-    int channel;       /* see extract.h */
-    int skip_bad;      /* 1: leave out utterances that can't be used; 0: the first one is an error */
-    double beam;       /* default 400 */
-    double
-        acoustic_scale; /* of the scores in posteriors (confidence); default 0.1; of likelihoods from a file too: 1 for the path */
-    int confidence_margin; /* frames around the path for the posteriors; default 20 */
-    int confidence;        /* 0: don't compute them */
-    const char *
-        likelihoods; /* feature file of log-likelihoods, a column per tied state, instead of the model's; NULL: the model's */
-    const char *only; /* this utterance alone; NULL: all */
+    int unknown_words;       /* trl_unknown_words; default fail */
+    int channel;             /* see extract.h */
+    int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    double beam;             /* default 400 */
+    double acoustic_scale;   /* of the scores in posteriors (confidence), not on the path; default 0.1 */
+    int confidence_margin;   /* frames around the path for the posteriors; default 20 */
+    int confidence;          /* 0: don't compute them */
+    const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
+    const char *only;        /* this utterance alone; NULL: all */
     int adapt; /* how often transforms of the speakers are estimated for a model that wants adapted frames; default 2; 0: never */
     const char *device; /* "cpu", "cpu:ref" …; NULL: cpu */
     trl_progress *progress;
@@ -62,9 +62,8 @@ typedef struct trl_segment {
     int32_t first, end; /* frames [first, end) */
     double start, stop; /* seconds */
     float confidence;   /* 0 … 1; -1: not computed */
-    int32_t
-        index; /* words: which word of the transcript, -1 for silence; phones: which segment of `words`; states: which of `phones` */
-    int32_t id; /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
+    int32_t index; /* words: which of the transcript, -1 for silence; phones: which of `words`; states: of `phones` */
+    int32_t id;    /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
 } trl_segment;
 
 typedef struct trl_segments {
@@ -98,12 +97,14 @@ typedef int (*trl_align_fn)(void *user, const trl_alignment *alignment, trl_erro
 TRL_API trl_align_options trl_align_defaults(void);
 TRL_API int trl_align_options_check(const trl_align_options *options, trl_error *err);
 
-/* How often the corpus is gone through with this model, at most; `progress` is told of every utterance in every pass. */
+/* How often the corpus is gone through with this model, at most; `progress` is told of every utterance in every
+ * pass. */
 TRL_API int trl_align_passes(const trl_model *model, const trl_align_options *options);
 
-/* Aligns every usable utterance with all threads of the pool; the same results in the same order for every number of threads. `skipped` (required)
- * gets what was left out and why, and after that warnings: utterances whose words fit their sound much worse than those of the rest
- * (TRL_FINDING_MISFIT), and once sound of a lower rate than the model's (TRL_FINDING_RATE). Returns 0, what `use` returned, or the first error. */
+/* Aligns every usable utterance with all threads of the pool; the same results in the same order for every number of
+ * threads. `skipped` (required) gets what was left out and why, and after that warnings: utterances whose words fit
+ * their sound much worse than those of the rest (TRL_FINDING_MISFIT), and once sound of a lower rate than the model's
+ * (TRL_FINDING_RATE). Returns 0, what `use` returned, or the first error. */
 TRL_API int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
                              const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
                              void *user, trl_align_summary *summary, trl_error *err);

@@ -13,10 +13,10 @@
  *   mlf        words.mlf, phones.mlf: HTK master label files
  *   vtt, srt   NAME.vtt, NAME.srt per recording: subtitles
  *
- * Times are seconds of the sound file, except in kaldi and mlf, which count from the start of the utterance. A recording is a
- * sound file. NAME is the utterance's id when the utterance is the whole file, else the file's name without its ending (with
- * its folder's in front where several files share it); characters that can't be in a file name become dashes or
- * underscores, and names that are taken get a number.
+ * Times are seconds of the sound file, except in kaldi and mlf, which count from the start of the utterance. A
+ * recording is a sound file. NAME is the utterance's id when the utterance is the whole file, else the file's name
+ * without its ending (with its folder's in front where several files share it); characters that can't be in a file name
+ * become dashes or underscores, and names that are taken get a number.
  */
 #ifndef TRELLIS_ALIGNMENT_FILE_H
 #define TRELLIS_ALIGNMENT_FILE_H
@@ -41,15 +41,15 @@ TRL_API int trl_alignment_writer_options_check(const trl_alignment_writer_option
 /* The name of the index-th format, from 0; NULL past the end. */
 TRL_API const char *trl_alignment_format_name(size_t index);
 
-/* Makes the folder where it is missing. formats: names separated by commas. options may be NULL. What does not fit is known
- * here, before the work. Returns 0, TRL_EINVAL (no such format, options), TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
+/* Makes the folder where it is missing. formats: names separated by commas. options may be NULL. What does not fit is
+ * known here, before the work. Returns 0, TRL_EINVAL (no such format, options), TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
 TRL_API int trl_alignment_writer_open(const char *folder, const char *formats,
                                       const trl_alignment_writer_options *options, trl_alignment_writer **out,
                                       trl_error *err);
 
-/* The alignment is copied, but its utterance must live until the end. One thread at a time. Returns 0, TRL_EINVAL (segments that
- * leave gaps or run backwards), TRL_EFORMAT (an id with blanks), TRL_ENUMBER, TRL_EIO, TRL_ENOMEM; after a failure
- * only an end makes sense, and trl_alignment_writer_commit will put nothing in place. */
+/* The alignment is copied, but its utterance must live until the end. One thread at a time. Returns 0, TRL_EINVAL
+ * (segments that leave gaps or run backwards), TRL_EFORMAT (an id with blanks), TRL_ENUMBER, TRL_EIO, TRL_ENOMEM; after
+ * a failure only an end makes sense, and trl_alignment_writer_commit will put nothing in place. */
 TRL_API int trl_alignment_writer_add(trl_alignment_writer *writer, const trl_alignment *alignment, trl_error *err);
 
 /* Both free the writer. Nothing appears under its name before the commit, and each file appears whole. */

@@ -1,5 +1,5 @@
-/* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in corpus
- * order.
+/* Features of a whole corpus: every usable utterance is read, turned into frames by all threads, and delivered in
+ * corpus order.
  *
  *     static int use(void *user, const trl_utterance *utterance, const trl_matrix *frames, trl_error *err) { … }
  *
@@ -29,8 +29,7 @@ typedef struct trl_extract_summary {
     size_t utterances; /* delivered */
     size_t skipped;    /* bad ones of the corpus and those that failed here; each of the latter is a finding */
     size_t frames;
-    size_t
-        upsampled; /* delivered ones whose sound has a lower rate than the front end: their high frequencies are empty */
+    size_t upsampled;   /* delivered ones whose sound has a lower rate than the front end: no high frequencies */
     double lowest_rate; /* of their sound files, Hz */
     double seconds;     /* of sound, in delivered utterances */
 } trl_extract_summary;
@@ -41,9 +40,9 @@ typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const 
 
 TRL_API trl_extract_options trl_extract_defaults(void);
 
-/* `skipped` receives what was left out and why (required), and once TRL_FINDING_RATE, a warning, where sound was upsampled; options, pool and summary may be NULL. The same frames in
- * the same order for every number of threads. Returns 0, what `use` returned, the first bad utterance's error, or
- * TRL_ENOENT when there is no utterance `only`. */
+/* `skipped` receives what was left out and why (required), and once TRL_FINDING_RATE, a warning, where sound was
+ * upsampled; options, pool and summary may be NULL. The same frames in the same order for every number of threads.
+ * Returns 0, what `use` returned, the first bad utterance's error, or TRL_ENOENT when there is no utterance `only`. */
 TRL_API int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend,
                                const trl_extract_options *options, trl_pool *pool, trl_findings *skipped,
                                trl_extract_fn use, void *user, trl_extract_summary *summary, trl_error *err);

@@ -36,8 +36,9 @@ TRL_API int trl_file_rewrite(trl_file *file, uint64_t offset, const void *bytes,
 /* Puts the file in place and frees the object, whatever it returns: 0 or TRL_EIO (then the old file is untouched). */
 TRL_API int trl_file_commit(trl_file *file, trl_error *err);
 
-/* The same for many files: all are on the disk before the first is put in place, and the waits for the disk overlap, which is several times
- * faster than one file after the other. Failed: those that were not in place yet are forgotten. */
+/* The same for many files: all are on the disk before the first is put in place, and the waits for the disk overlap,
+ * which is several times faster than one file after the other. Failed: those that were not in place yet are
+ * forgotten. */
 TRL_API int trl_file_commit_all(trl_file *const *files, size_t count, trl_error *err);
 
 /* Forgets what was written and frees the object; NULL is fine. */

@@ -148,7 +148,8 @@ TRL_API int trl_extractor_finish(trl_extractor *extractor, const trl_matrix *sta
                                  trl_matrix *frames, trl_error *err);
 
 /* Streaming. What can't stream (cmvn = utterance, energy_normalise) is refused by begin with TRL_EUNSUPPORTED. push and
- * end append to `frames` (whose rows so far are kept). Samples that are no sound (NaN, or beyond 1e10) are TRL_ENUMBER. */
+ * end append to `frames` (whose rows so far are kept). Samples that are no sound (NaN, or beyond 1e10) are
+ * TRL_ENUMBER. */
 TRL_API int trl_extractor_begin(trl_extractor *extractor, const trl_cmvn *speaker, trl_error *err);
 TRL_API int trl_extractor_push(trl_extractor *extractor, const float *samples, size_t count, trl_matrix *frames,
                                trl_error *err);

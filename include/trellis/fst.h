@@ -15,13 +15,13 @@
  *     log        -log(e^-a + e^-b)         a + b    negative logarithms; all paths together
  *     real       a + b                     a * b    probabilities
  *     lattice    the better of the two     (a.value + b.value, a.second + b.second)
- *                                                   costs of graph and sound, ordered by their sum, then by their difference
+ *                                                   costs of graph and sound, by their sum, then difference
  *
- * Arcs of a state lie one behind the other in the order they were added; adding to the state that was added to last costs
- * nothing extra, so machines are built fastest state by state.
+ * Arcs of a state lie one behind the other in the order they were added; adding to the state that was added to last
+ * costs nothing extra, so machines are built fastest state by state.
  *
- * Indices: states count from 0; TRL_NO_STATE where there is none. Arcs of a state count from 0. Labels are 1 … 2^31 - 1;
- * 0 is epsilon, the empty string, on either side.
+ * Indices: states count from 0; TRL_NO_STATE where there is none. Arcs of a state count from 0. Labels are 1 …
+ * 2^31 - 1; 0 is epsilon, the empty string, on either side.
  * Thread rule: any number of threads may read one machine; changing it needs it alone.
  */
 #ifndef TRELLIS_FST_H
@@ -75,8 +75,9 @@ TRL_API int trl_fst_create(trl_semiring semiring, trl_fst **out, trl_error *err)
 TRL_API int trl_fst_copy(const trl_fst *fst, trl_fst **out, trl_error *err); /* compact; symbol tables are shared */
 TRL_API void trl_fst_destroy(trl_fst *fst);
 
-/* Adding returns 0, TRL_EINVAL (no such state, a negative label), TRL_ENUMBER (a weight that is no member of the semiring), TRL_ELIMIT (more
- * than 2^31 - 1 states, or 2^32 - 1 arcs of one state), TRL_ENOMEM. The arc's next state need not exist yet. */
+/* Adding returns 0, TRL_EINVAL (no such state, a negative label), TRL_ENUMBER (a weight that is no member of the
+ * semiring), TRL_ELIMIT (more than 2^31 - 1 states, or 2^32 - 1 arcs of one state), TRL_ENOMEM. The arc's next state
+ * need not exist yet. */
 TRL_API int trl_fst_add_state(trl_fst *fst, int32_t *state, trl_error *err);
 TRL_API int trl_fst_add_states(trl_fst *fst, int32_t count, trl_error *err);
 TRL_API int trl_fst_add_arc(trl_fst *fst, int32_t state, trl_arc arc, trl_error *err);

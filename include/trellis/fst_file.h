@@ -1,6 +1,6 @@
 /* Transducers in files: OpenFst's binary and text forms, ARPA language models, pictures.
  *
- *     trl_fst_read("grammar.fst", &grammar, &err);                       // the kind of file is seen from its first bytes
+ *     trl_fst_read("grammar.fst", &grammar, &err);                    // the kind of file is seen from its first bytes
  *     trl_fst_write(grammar, "grammar.fst", TRL_FST_VECTOR, &err);
  *
  * "-" is standard input or output. Files may be compressed with gzip. Nothing that a file says is believed: a

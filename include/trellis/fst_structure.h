@@ -112,10 +112,12 @@ typedef struct trl_fst_map_options {
  * destroyed). */
 TRL_API int trl_fst_map(trl_fst *fst, const trl_fst_map_options *options, trl_error *err);
 
-/* Labels and, if wished, weights become one label: a transducer is then an unweighted acceptor, and what works for those only works for it.
- * The table remembers. Encoding several machines with one table gives equal labels to equal pairs; all must have one semiring (TRL_EINVAL).
- * Where weights are encoded, ends become arcs to one new final state. Decoding makes them final weights again and gives back the symbol tables of the
- * machine that was encoded first. TRL_EINVAL: a label that is not in the table; nothing has changed then. After TRL_ENOMEM the machine must be destroyed. */
+/* Labels and, if wished, weights become one label: a transducer is then an unweighted acceptor, and what works for
+ * those only works for it. The table remembers. Encoding several machines with one table gives equal labels to equal
+ * pairs; all must have one semiring (TRL_EINVAL). Where weights are encoded, ends become arcs to one new final state.
+ * Decoding makes them final weights again and gives back the symbol tables of the machine that was encoded first.
+ * TRL_EINVAL: a label that is not in the table; nothing has changed then. After TRL_ENOMEM the machine must be
+ * destroyed. */
 typedef struct trl_fst_codes trl_fst_codes;
 enum { TRL_ENCODE_LABELS = 1, TRL_ENCODE_WEIGHTS = 2 };
 TRL_API int trl_fst_codes_create(int what, trl_fst_codes **out, trl_error *err);
@@ -123,8 +125,8 @@ TRL_API void trl_fst_codes_destroy(trl_fst_codes *codes);
 TRL_API int trl_fst_encode(trl_fst *fst, trl_fst_codes *codes, trl_error *err);
 TRL_API int trl_fst_decode(trl_fst *fst, const trl_fst_codes *codes, trl_error *err);
 
-/* The table in a file, as OpenFst's fstencode has it. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT with the place,
- * TRL_EINVAL (writing a table that encoded nothing), TRL_ENOMEM. */
+/* The table in a file, as OpenFst's fstencode has it. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT and TRL_ECORRUPT with
+ * the place, TRL_EINVAL (writing a table that encoded nothing), TRL_ENOMEM. */
 TRL_API int trl_fst_codes_read(const char *path, trl_fst_codes **out, trl_error *err);
 TRL_API int trl_fst_codes_write(const trl_fst_codes *codes, const char *path, trl_error *err);
 

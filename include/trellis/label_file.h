@@ -5,9 +5,10 @@
  *     trl_label_entry e = trl_label_file_entry(labels, (size_t)i);
  *     for (size_t k = 0; k < e.count; k++) puts(e.labels[k].text);
  *
- * An entry belongs to the recordings whose label file its name would be: a path in which * stands for anything and ? for
- * one character. Of alternative transcriptions (separated by ///) the first is read. A line may carry labels of several
- * levels, as HVite writes them: a state or phone on each line, and further to the right the phone or word that begins there.
+ * An entry belongs to the recordings whose label file its name would be: a path in which * stands for anything and ?
+ * for one character. Of alternative transcriptions (separated by ///) the first is read. A line may carry labels of
+ * several levels, as HVite writes them: a state or phone on each line, and further to the right the phone or word that
+ * begins there.
  *
  * Indices: entries count from 0 in the order of the file, lines from 1, levels from 0 (the first column of labels).
  */
@@ -37,8 +38,8 @@ typedef struct trl_label_entry {
     int levels; /* how many there are; the words are those of the last, levels - 1 */
 } trl_label_entry;
 
-/* Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with the line), TRL_ECORRUPT (it ends within an entry), TRL_EUNSUPPORTED (an entry
- * that names a folder of label files), TRL_ENOMEM. */
+/* Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with the line), TRL_ECORRUPT (it ends within an entry), TRL_EUNSUPPORTED
+ * (an entry that names a folder of label files), TRL_ENOMEM. */
 TRL_API int trl_label_file_read(const char *path, trl_label_file **out, trl_error *err);
 TRL_API void trl_label_file_destroy(trl_label_file *file);
 
@@ -46,8 +47,9 @@ TRL_API void trl_label_file_destroy(trl_label_file *file);
 TRL_API size_t trl_label_file_count(const trl_label_file *file);
 TRL_API trl_label_entry trl_label_file_entry(const trl_label_file *file, size_t index);
 
-/* The entry of an utterance: of those whose name, without folder and ending, is the id, the one whose whole name fits the path of
- * the sound, or else the first; failing that, the first that fits the path. `sound` may be NULL. -1: none. */
+/* The entry of an utterance: of those whose name, without folder and ending, is the id, the one whose whole name fits
+ * the path of the sound, or else the first; failing that, the first that fits the path. `sound` may be NULL. -1:
+ * none. */
 TRL_API long trl_label_file_find(const trl_label_file *file, const char *id, const char *sound);
 
 TRL_END_DECLS

@@ -46,9 +46,9 @@ TRL_API const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone);
 /* The word's index, or -1. Exact, case-sensitive, unless the case is folded. */
 TRL_API long trl_lexicon_find(const trl_lexicon *lexicon, const char *word);
 
-/* From now on trl_lexicon_find looks for what is not there exactly in other capitals: the first word of the file that differs in
- * nothing else. Capitals are those of ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic. Words of more than 255 bytes must be there
- * exactly. Not while another thread looks for words. Returns 0 or TRL_ENOMEM. */
+/* From now on trl_lexicon_find looks for what is not there exactly in other capitals: the first word of the file that
+ * differs in nothing else. Capitals are those of ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic. Words of more
+ * than 255 bytes must be there exactly. Not while another thread looks for words. Returns 0 or TRL_ENOMEM. */
 TRL_API int trl_lexicon_fold_case(trl_lexicon *lexicon, trl_error *err);
 
 TRL_API size_t trl_lexicon_pronunciations(const trl_lexicon *lexicon, size_t word);

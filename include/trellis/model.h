@@ -71,10 +71,11 @@ TRL_API void trl_model_destroy(trl_model *model);
 TRL_API int trl_model_read_htk(const char *mmf, const char *list, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int binary, trl_error *err);
 
-/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 … when that
- * is NULL. Where tied states depend on context, the file `tree` beside the model says how; without it the model can be looked at,
- * but not used. Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be skipped or entered elsewhere than at their
- * first state, and tied states that depend on context without a tree, are refused (TRL_EUNSUPPORTED). */
+/* Kaldi: a GMM model, binary or text, recognised; unit u is Kaldi's phone u + 1, named by phones.txt, or phone1 …
+ * when that is NULL. Where tied states depend on context, the file `tree` beside the model says how; without it the
+ * model can be looked at, but not used. Written are DIR/final.mdl, DIR/tree and DIR/phones.txt; units that can be
+ * skipped or entered elsewhere than at their first state, and tied states that depend on context without a tree, are
+ * refused (TRL_EUNSUPPORTED). */
 TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
 
@@ -129,12 +130,13 @@ typedef struct trl_tree_facts {
 /* All 0 but `width` where there is no tree. */
 TRL_API trl_tree_facts trl_model_tree(const trl_model *model);
 
-/* The tied state of a unit's state among its neighbours; `window` has `width` units, -1 beyond the utterance. Returns -1 where the unit at the
- * centre has no such state, or the tree that chooses is missing (a Kaldi model without it). */
+/* The tied state of a unit's state among its neighbours; `window` has `width` units, -1 beyond the utterance. Returns
+ * -1 where the unit at the centre has no such state, or the tree that chooses is missing (a Kaldi model without it). */
 TRL_API int32_t trl_model_find_tied(const trl_model *model, const int32_t *window, int32_t state);
 
-/* The tree for Graphviz (`dot -Tsvg`): of one unit (NULL: all; a phone's name without its place in the word: all four places) and state
- * (-1: all). Returns 0, TRL_EINVAL (no tree), TRL_ENOENT (no such unit or state), TRL_EIO, TRL_ENOMEM. */
+/* The tree for Graphviz (`dot -Tsvg`): of one unit (NULL: all; a phone's name without its place in the word: all four
+ * places) and state (-1: all). Returns 0, TRL_EINVAL (no tree), TRL_ENOENT (no such unit or state), TRL_EIO,
+ * TRL_ENOMEM. */
 TRL_API int trl_model_draw_tree(const trl_model *model, const char *unit, int32_t state, const char *path,
                                 trl_error *err);
 

@@ -10,8 +10,8 @@
  *   tri   phones in context, across words too; a decision tree ties what is alike
  *   lda   spliced frames, projected by linear discriminant analysis, then semi-tied covariances; a new tree
  *   sat   speaker-adaptive training: an affine transform (fMLLR) of each speaker's frames; a new tree
- * A stage has rounds: each round has a number of components per state (1, 2, 4, … or a total that grows) and some iterations of
- * Viterbi training ([000] 2.1) or Baum-Welch.
+ * A stage has rounds: each round has a number of components per state (1, 2, 4, … or a total that grows) and some
+ * iterations of Viterbi training ([000] 2.1) or Baum-Welch.
  */
 #ifndef TRELLIS_TRAIN_H
 #define TRELLIS_TRAIN_H
@@ -27,10 +27,10 @@ typedef enum trl_em { TRL_EM_VITERBI, TRL_EM_BAUM_WELCH } trl_em;
 
 /* What one iteration did; seconds are wall time, steps are sums over threads. */
 typedef struct trl_iteration {
-    const char *stage;  /* its name */
+    const char *stage;            /* its name */
     int32_t stage_number, stages; /* from 1; of how many */
-    int32_t number;     /* from 1, over all stages */
-    int32_t first, of;  /* the stage's first and last */
+    int32_t number;               /* from 1, over all stages */
+    int32_t first, of;            /* the stage's first and last */
     int32_t tied_states;
     int32_t components; /* the most of any state */
     int64_t gaussians;
@@ -44,38 +44,39 @@ typedef struct trl_iteration {
     double audited_frames, audited_differ; /* … frames, and those that came out otherwise */
     int64_t dropped, floored,
         kept_states; /* by the estimate: components without data, variances at the floor, states without data */
-    double transform_gain; /* log-likelihood per frame that a transform estimated ahead of this iteration brought; 0: there was none */
-    double seconds;        /* wall */
-    double stage_seconds;  /* wall, since the stage began */
-    double sound;    /* seconds of sound */
+    double
+        transform_gain; /* log-likelihood per frame that a transform estimated ahead of this iteration brought; 0: there was none */
+    double seconds;                                             /* wall */
+    double stage_seconds;                                       /* wall, since the stage began */
+    double sound;                                               /* seconds of sound */
     double load, score, alpha, backtrack, accumulate, estimate; /* seconds of processor time */
     double gaussians_scored;                                    /* frames x components in step 1 */
 } trl_iteration;
 
 typedef struct trl_train_options {
     trl_model_options model;
-    const char *stages;      /* names, with commas between; default "mono" */
-    const trl_model *from;   /* the first stage starts from this model; NULL: mono from a flat start */
-    int em;                  /* trl_em */
-    int components;          /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
-    int64_t total_gaussians; /* mono, instead: so many in all, shared out by occupancy; 0: by components */
-    double occupancy_power;  /* default 0.25 */
+    const char *stages;    /* names, with commas between; default "mono" */
+    const trl_model *from; /* the first stage starts from this model; NULL: mono from a flat start */
+    int em;                /* trl_em */
+    int components;        /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
+    int64_t total_gaussians;         /* mono, instead: so many in all, shared out by occupancy; 0: by components */
+    double occupancy_power;          /* default 0.25 */
     int context_left, context_right; /* units of context on either side; default 1 and 1: triphones */
-    const char *questions;  /* file of questions for the tree (HTK's QS, Kaldi's sets); NULL: made from the data */
-    int leaves;             /* the most tied states of a tree; 0, the default: 480 per 42 minutes, 8000 per 400 hours */
+    const char *questions; /* file of questions for the tree (HTK's QS, Kaldi's sets); NULL: made from the data */
+    int leaves;            /* the most tied states of a tree; 0, the default: 480 per 42 minutes, 8000 per 400 hours */
     double least_leaf_frames; /* of a leaf; 0, the default: a tenth of the average, 20 to 18,000 */
     double least_gain;        /* log-likelihood in all that a split of the tree must bring; default 0 */
-    double varmix_alpha, varmix_beta; /* components of a state in context: beta * frames ^ alpha ([001] eq. 1); default 0.3, 2.2 */
+    double varmix_alpha,
+        varmix_beta; /* components of a state in context: beta * frames ^ alpha ([001] eq. 1); default 0.3, 2.2 */
     int64_t context_gaussians; /* instead: so many in all, shared out by occupancy; 0: by alpha and beta */
     double sample_frames; /* states with more frames are estimated from a random sample of so many; default 256,000 */
     int lda_splice;       /* frames on either side; default 4 */
     int lda_dim;          /* default 39 */
-    int iterations;          /* per round; default 4 */
-    int margin;              /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
-    double
-        audit; /* share of utterances searched twice in each iteration, in the band and widely, at least 50 of them; default 0.002 */
-    double beam;        /* of first alignments; default 400 */
-    int best_component; /* 1: states score by their best component instead of the sum, so that the joint score never falls */
+    int iterations;       /* per round; default 4 */
+    int margin;           /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
+    double audit;         /* share of utterances searched in the band and widely; at least 50; default 0.002 */
+    double beam;          /* of first alignments; default 400 */
+    int best_component; /* 1: states score by their best component, not the sum, so that the joint score never falls */
     double variance_floor, least_count;
     uint64_t seed;
     int unknown_words; /* trl_unknown_words; default skip */
@@ -95,8 +96,8 @@ typedef struct trl_train_options {
 TRL_API trl_train_options trl_train_defaults(void);
 TRL_API int trl_train_options_check(const trl_train_options *options, trl_error *err);
 
-/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see align.h). The same bytes for every
- * number of threads and after every interruption. */
+/* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see
+ * align.h). The same bytes for every number of threads and after every interruption. */
 TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                       const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out,
                       trl_error *err);

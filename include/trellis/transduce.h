@@ -7,13 +7,13 @@
  *     if (result.found)
  *         printf("%g: %zu labels\n", result.weight, result.output_count);
  *
- * A transducer here is an immutable form of a machine, ordered by input symbol: arcs that read the same symbol lie together, by
- * source, then target (Argueta and Chiang, "Decoding with finite-state transducers on GPUs", 2017, order them so). It is
- * written once and mapped into memory, so that one of 150 million arcs is there at once. Weights are negative logarithms: a
- * tropical or a log machine, both can be asked for best paths and for sums.
+ * A transducer here is an immutable form of a machine, ordered by input symbol: arcs that read the same symbol lie
+ * together, by source, then target (Argueta and Chiang, "Decoding with finite-state transducers on GPUs", 2017, order
+ * them so). It is written once and mapped into memory, so that one of 150 million arcs is there at once. Weights are
+ * negative logarithms: a tropical or a log machine, both can be asked for best paths and for sums.
  *
- * Indices: states count from 0. Arcs count from 0 in the transducer's order: by input label, source, target, output, weight. Labels
- * are as in <trellis/fst.h>: 0 is epsilon.
+ * Indices: states count from 0. Arcs count from 0 in the transducer's order: by input label, source, target, output,
+ * weight. Labels are as in <trellis/fst.h>: 0 is epsilon.
  * Thread rule: any number of threads may use one transducer; a trl_transduce_work belongs to one thread at a time.
  */
 #ifndef TRELLIS_TRANSDUCE_H
@@ -30,11 +30,13 @@ typedef struct trl_transducer trl_transducer;
 
 /* ---- Making one ---- */
 
-/* From a machine of the tropical or log semiring (TRL_EINVAL otherwise). Arcs of weight zero (infinite cost) are left out. Symbol tables
- * are shared. Returns 0, TRL_EINVAL, TRL_ELIMIT (a cycle of negative cost of arcs without input: it has no best path), TRL_ENOMEM. */
+/* From a machine of the tropical or log semiring (TRL_EINVAL otherwise). Arcs of weight zero (infinite cost) are left
+ * out. Symbol tables are shared. Returns 0, TRL_EINVAL, TRL_ELIMIT (a cycle of negative cost of arcs without input: it
+ * has no best path), TRL_ENOMEM. */
 TRL_API int trl_transducer_from_fst(const trl_fst *fst, trl_transducer **out, trl_error *err);
 
-/* For machines that should never exist as a trl_fst: a stream of arcs, those of one input label together, labels rising.
+/* For machines that should never exist as a trl_fst: a stream of arcs, those of one input label together, labels
+ * rising.
  *
  *     trl_transducer_builder_create(states, start, &builder, &err);
  *     trl_transducer_builder_arc(builder, input, source, target, output, weight, &err);     // … input never falls
@@ -44,8 +46,9 @@ TRL_API int trl_transducer_from_fst(const trl_fst *fst, trl_transducer **out, tr
 typedef struct trl_transducer_builder trl_transducer_builder;
 TRL_API int trl_transducer_builder_create(int32_t states, int32_t start, trl_transducer_builder **out, trl_error *err);
 
-/* Arcs of one label may come in any order; they are sorted when the label is complete. Returns 0, TRL_EINVAL (a label below the last one,
- * a state or label that can't be), TRL_ENUMBER (a weight that is NaN or minus infinity), TRL_ELIMIT (2^32 arcs of one label), TRL_ENOMEM. */
+/* Arcs of one label may come in any order; they are sorted when the label is complete. Returns 0, TRL_EINVAL (a label
+ * below the last one, a state or label that can't be), TRL_ENUMBER (a weight that is NaN or minus infinity), TRL_ELIMIT
+ * (2^32 arcs of one label), TRL_ENOMEM. */
 TRL_API int trl_transducer_builder_arc(trl_transducer_builder *builder, int32_t input, int32_t source, int32_t target,
                                        int32_t output, float weight, trl_error *err);
 TRL_API int trl_transducer_builder_final(trl_transducer_builder *builder, int32_t state, float weight, trl_error *err);
@@ -61,12 +64,13 @@ TRL_API void trl_transducer_destroy(trl_transducer *transducer);
 
 TRL_API int trl_transducer_write(const trl_transducer *transducer, const char *path, trl_error *err);
 
-/* Maps the file. What is large is not looked at yet: the arcs of a symbol are checked (against their checksum, and that every state is
- * there) when they are used first. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_EUNSUPPORTED, TRL_ECORRUPT, TRL_ENOMEM. */
+/* Maps the file. What is large is not looked at yet: the arcs of a symbol are checked (against their checksum, and that
+ * every state is there) when they are used first. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_EUNSUPPORTED,
+ * TRL_ECORRUPT, TRL_ENOMEM. */
 TRL_API int trl_transducer_open(const char *path, trl_transducer **out, trl_error *err);
 
-/* The same, and what searches walk is read into memory of large pages, where the system has them: takes as long as reading the file, and
- * makes searches somewhat faster. */
+/* The same, and what searches walk is read into memory of large pages, where the system has them: takes as long as
+ * reading the file, and makes searches somewhat faster. */
 TRL_API int trl_transducer_load(const char *path, trl_transducer **out, trl_error *err);
 
 /* Checks all arcs now. pool may be NULL. Returns 0 or TRL_ECORRUPT. */
@@ -103,7 +107,7 @@ typedef enum trl_transduce_method {
     TRL_METHOD_FRONTIER, /* only arcs whose source is alive are walked */
     TRL_METHOD_SERIAL,   /* all arcs of each symbol, one after the other: the paper's Algorithms 1 and 2 */
     TRL_METHOD_PARALLEL, /* as frontier; steps with very many arcs are shared out to the pool's threads */
-    TRL_METHOD_PREFIX /* parts of one long input at the same time, joined by matrices: at most TRL_PREFIX_STATES states, strings */
+    TRL_METHOD_PREFIX    /* parts of one long string at the same time, by matrices: at most TRL_PREFIX_STATES states */
 } trl_transduce_method;
 #define TRL_PREFIX_STATES 256
 
@@ -119,8 +123,9 @@ typedef enum trl_transduce_operation {
     TRL_TRANSDUCE_COUNTS    /* how often each arc is expected on a path, given the input (and output) */
 } trl_transduce_operation;
 
-/* A string of labels, or a lattice: an acyclic machine of the tropical or log semiring, whose output side is read. Epsilons in a string
- * are passed over. With `target`, only paths that write exactly these labels count (strings only). Everything stays the caller's. */
+/* A string of labels, or a lattice: an acyclic machine of the tropical or log semiring, whose output side is read.
+ * Epsilons in a string are passed over. With `target`, only paths that write exactly these labels count (strings only).
+ * Everything stays the caller's. */
 typedef struct trl_transduce_input {
     const int32_t *labels;
     size_t count;
@@ -146,13 +151,15 @@ typedef struct trl_transduction {
 
 typedef struct trl_transduce_work trl_transduce_work;
 
-/* options NULL: frontier. Returns 0, TRL_EINVAL (prefix with too many states), TRL_ENOMEM. The transducer must outlive the work. */
+/* options NULL: frontier. Returns 0, TRL_EINVAL (prefix with too many states), TRL_ENOMEM. The transducer must outlive
+ * the work. */
 TRL_API int trl_transduce_create(const trl_transducer *transducer, const trl_transduce_options *options,
                                  trl_transduce_work **out, trl_error *err);
 TRL_API void trl_transduce_destroy(trl_transduce_work *work);
 
-/* An input that has no path is no failure: result->found is 0. Returns 0, TRL_EINVAL (a negative label, a lattice that has cycles or
- * another semiring), TRL_ECORRUPT (mapped arcs), TRL_ELIMIT (cycles of epsilons whose sum does not converge), TRL_ENOMEM. */
+/* An input that has no path is no failure: result->found is 0. Returns 0, TRL_EINVAL (a negative label, a lattice that
+ * has cycles or another semiring), TRL_ECORRUPT (mapped arcs), TRL_ELIMIT (cycles of epsilons whose sum does not
+ * converge), TRL_ENOMEM. */
 TRL_API int trl_transduce(trl_transduce_work *work, trl_transduce_operation operation, const trl_transduce_input *input,
                           trl_transduction *result, trl_error *err);
 
@@ -161,9 +168,9 @@ TRL_API int trl_transduce(trl_transduce_work *work, trl_transduce_operation oper
 /* Called for every input in the order of the inputs, by one thread at a time. A negative return stops. */
 typedef int (*trl_transduce_fn)(void *user, size_t index, const trl_transduction *result, trl_error *err);
 
-/* The threads of options->pool share the inputs; with method parallel, they share the steps of each input where there are fewer inputs than
- * threads. Results are the same for any number of threads (sums by method parallel up to rounding). Fails with the failure of the lowest
- * index. */
+/* The threads of options->pool share the inputs; with method parallel, they share the steps of each input where there
+ * are fewer inputs than threads. Results are the same for any number of threads (sums by method parallel up to
+ * rounding). Fails with the failure of the lowest index. */
 TRL_API int trl_transduce_batch(const trl_transducer *transducer, const trl_transduce_options *options,
                                 trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
                                 trl_transduce_fn each, void *user, trl_error *err);
@@ -176,7 +183,8 @@ TRL_API int trl_counts_create(const trl_transducer *transducer, trl_counts **out
 TRL_API void trl_counts_destroy(trl_counts *counts);
 TRL_API void trl_counts_add(trl_counts *counts, const trl_transduction *result); /* of the same transducer */
 
-/* Adds another's. Returns 0 or TRL_EINVAL (of another transducer). Parts of a corpus, counted apart, add up to the whole. */
+/* Adds another's. Returns 0 or TRL_EINVAL (of another transducer). Parts of a corpus, counted apart, add up to the
+ * whole. */
 TRL_API int trl_counts_merge(trl_counts *into, const trl_counts *from, trl_error *err);
 TRL_API int trl_counts_write(const trl_counts *counts, const char *path, trl_error *err);
 TRL_API int trl_counts_read(const char *path, const trl_transducer *transducer, trl_counts **out, trl_error *err);
@@ -194,8 +202,8 @@ typedef enum trl_train_normal {
     TRL_NORMAL_CONDITIONAL /* arcs of a state that read the same label add up to 1; final weights stay */
 } trl_train_normal;
 
-/* Weights from counts: the M-step. Where nothing was counted, weights stay; arcs that were never used in a state that was get weight zero and
- * are left out. Returns 0, TRL_ENOMEM. */
+/* Weights from counts: the M-step. Where nothing was counted, weights stay; arcs that were never used in a state that
+ * was get weight zero and are left out. Returns 0, TRL_ENOMEM. */
 TRL_API int trl_transducer_estimate(const trl_transducer *transducer, const trl_counts *counts, trl_train_normal normal,
                                     trl_transducer **out, trl_error *err);
 
@@ -213,9 +221,9 @@ typedef struct trl_train_pairs_options {
     void *user;
 } trl_train_pairs_options;
 
-/* EM: counting and estimating by turns. The likelihood of the inputs (of input and output where `target` is given) never falls, but for
- * rounding. `each` also sees the counts of the result. Inputs without a path are passed over. Returns 0, TRL_EINVAL (no input has a path), or
- * as trl_transduce. */
+/* EM: counting and estimating by turns. The likelihood of the inputs (of input and output where `target` is given)
+ * never falls, but for rounding. `each` also sees the counts of the result. Inputs without a path are passed over.
+ * Returns 0, TRL_EINVAL (no input has a path), or as trl_transduce. */
 TRL_API int trl_transducer_train(const trl_transducer *transducer, const trl_train_pairs_options *options,
                                  const trl_transduce_input *inputs, size_t count, trl_transducer **out, trl_error *err);
 
@@ -225,8 +233,9 @@ typedef struct trl_transduce_text trl_transduce_text;
 
 #define TRL_UNKNOWN_LABEL INT32_MAX /* of a name that the table does not have: no transducer should */
 
-/* One string per line, words with blanks between: names of the table, or numbers without one. pairs: `input TAB output`. "-" is standard
- * input; gzip too. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with file and line), TRL_ENOMEM. */
+/* One string per line, words with blanks between: names of the table, or numbers without one. pairs: `input TAB
+ * output`. "-" is standard input; gzip too. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with file and line),
+ * TRL_ENOMEM. */
 TRL_API int trl_transduce_text_read(const char *path, const trl_symbols *input, const trl_symbols *output, int pairs,
                                     trl_transduce_text **out, trl_error *err);
 TRL_API void trl_transduce_text_destroy(trl_transduce_text *text);

@@ -87,9 +87,10 @@ int trl__aligner_equal_path(trl__aligner *aligner, trl__search_result *result, t
 const int32_t *trl__aligner_path(const trl__aligner *aligner, const int32_t **path_arc,
                                  int32_t *last_arc); /* by frame */
 
-/* From now on statistics of Gaussians are those of a sample of the frames: sample[j] is the probability that a frame of tied state j counts, NULL: each
- * does (trl__sample_shares makes it). The array must live as long as statistics are gathered. `seed` is the utterance's: give each another one,
- * and the same in every iteration, then the sample is the same as long as the alignment is. Transitions and totals have all frames. */
+/* From now on statistics of Gaussians are those of a sample of the frames: sample[j] is the probability that a frame of
+ * tied state j counts, NULL: each does (trl__sample_shares makes it). The array must live as long as statistics are
+ * gathered. `seed` is the utterance's: give each another one, and the same in every iteration, then the sample is the
+ * same as long as the alignment is. Transitions and totals have all frames. */
 void trl__aligner_sample(trl__aligner *aligner, const float *sample, uint64_t seed);
 
 /* Step 3 for the path in hand; *joint is its score with the best component of every frame. */
@@ -102,9 +103,9 @@ typedef struct trl__posterior_options {
     float *slot, *phone; /* by frame: posterior of the slot, and of the phone, that the path is in; NULL: not wanted */
 } trl__posterior_options;
 
-/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was added.
- * Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow with them:
- * paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
+/* Forward-backward. *log_likelihood (may be NULL) becomes that of all paths; -inf: there is none, and nothing was
+ * added. Long utterances without `local` are done in overlapping pieces of half a minute, so that memory does not grow
+ * with them: paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
 int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
                             trl_error *err);
 

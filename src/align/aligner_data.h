@@ -54,7 +54,8 @@ struct trl__aligner {
 double trl__lap(double *start);
 double trl__now(void);
 
-/* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are set. */
+/* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are
+ * set. */
 int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err);
 
 /* Its second half: the scores of the rows in aligner->rows, for the search's frames. */

@@ -1,7 +1,7 @@
 /* What a format of alignment files provides: names of files that hold everything, and functions that fill them.
  *
- * alignment_file.c makes the folder and these files, checks every alignment, and calls through the table; formats that go
- * by recordings instead of utterances get them at the end, from recordings.c.
+ * alignment_file.c makes the folder and these files, checks every alignment, and calls through the table; formats that
+ * go by recordings instead of utterances get them at the end, from recordings.c.
  */
 #ifndef TRL_ALIGN_ALIGNMENT_FORMAT_H
 #define TRL_ALIGN_ALIGNMENT_FORMAT_H
@@ -51,7 +51,8 @@ extern const trl__alignment_format trl__textgrid_output, trl__ctm_output, trl__j
 int trl__sink_file(const trl__alignment_sink *sink, const char *name, const char *ending, trl_file **out,
                    trl_error *err);
 
-/* The end of such a file: with code 0 it will be put in place, else it is forgotten. Returns the code or a failure of its own. */
+/* The end of such a file: with code 0 it will be put in place, else it is forgotten. Returns the code or a failure of
+ * its own. */
 int trl__sink_close(const trl__alignment_sink *sink, trl_file *file, int code, trl_error *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* Utterances gathered by recording. Formats that show a whole sound file need all of its utterances together, but these come in
- * the order of their ids, which may mix recordings. So the segments wait in a temporary file, and at the end each
- * recording is put together from there: memory holds a small record per utterance, and the segments of one recording.
+/* Utterances gathered by recording. Formats that show a whole sound file need all of its utterances together, but these
+ * come in the order of their ids, which may mix recordings. So the segments wait in a temporary file, and at the end
+ * each recording is put together from there: memory holds a small record per utterance, and the segments of one
+ * recording.
  *
  *     trl__recordings_create(&recordings, err);
  *     trl__recordings_add(recordings, alignment, err);

@@ -1,5 +1,5 @@
-/* Times as text. They are rounded to whole units first, so that a segment ends exactly where the next begins, and printed from
- * integers, so that no locale changes the decimal point. */
+/* Times as text. They are rounded to whole units first, so that a segment ends exactly where the next begins, and
+ * printed from integers, so that no locale changes the decimal point. */
 #ifndef TRL_ALIGN_TIME_TEXT_H
 #define TRL_ALIGN_TIME_TEXT_H
 

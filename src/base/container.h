@@ -58,7 +58,8 @@ int trl__container_section(const trl__container *container, const char *name, co
 int trl__container_array(const trl__container *container, const char *name, size_t size, const void **elements,
                          size_t *count, trl_error *err);
 
-/* The same as text, copied; *out stays NULL where the section is empty. TRL_ECORRUPT when it is not UTF-8 without NULs. */
+/* The same as text, copied; *out stays NULL where the section is empty. TRL_ECORRUPT when it is not UTF-8 without
+ * NULs. */
 int trl__container_text(const trl__container *container, const char *name, char **out, trl_error *err);
 
 uint32_t trl__container_version(const trl__container *container);

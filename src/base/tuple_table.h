@@ -1,5 +1,5 @@
-/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: such as the states of a machine that is
- * built from the states of others.
+/* A table of distinct tuples of 32-bit numbers, numbered from 0 in order of arrival: such as the states of a machine
+ * that is built from the states of others.
  *
  *     trl__tuples table = {.width = 3};
  *     int64_t state = trl__tuples_add(&table, (int32_t[]){a, b, filter});    // old or new; -1: out of memory

@@ -17,7 +17,7 @@ int trl__corpus_set_labels(trl_corpus *corpus, const char *path, trl_error *err)
 /* ---- writing ----
  *     trl__mlf_begin(file, err);
  *     trl__mlf_begin_entry(file, "anna-001", "rec", err);
- *     trl__mlf_label(file, 0.0, 0.31, "HELLO", err);           // then scores and further levels; the caller ends the line
+ *     trl__mlf_label(file, 0.0, 0.31, "HELLO", err);        // then scores and further levels; the caller ends the line
  *     trl__mlf_end_entry(file, err);
  */
 int trl__mlf_begin(trl_file *file, trl_error *err);

@@ -1,12 +1,13 @@
-/* Extraction with more work for the threads: each does something with the frames it made, before they are delivered in order. */
+/* Extraction with more work for the threads: each does something with the frames it made, before they are delivered in
+ * order. */
 #ifndef TRL_FEAT_EXTRACT_WORK_H
 #define TRL_FEAT_EXTRACT_WORK_H
 
 #include <trellis/extract.h>
 
 typedef struct trl__extract_work {
-    /* Called by any thread, each worker one at a time; `seconds` of sound. Results wait in the caller's slot of this number
-     * until `use`. A failure ends the whole extraction. NULL: nothing to do. */
+    /* Called by any thread, each worker one at a time; `seconds` of sound. Results wait in the caller's slot of this
+     * number until `use`. A failure ends the whole extraction. NULL: nothing to do. */
     int (*work)(void *user, const trl_utterance *utterance, const trl_matrix *frames, double seconds, size_t slot,
                 int worker, trl_error *err);
     /* In corpus order, one call at a time. */

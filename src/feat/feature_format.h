@@ -66,7 +66,8 @@ int trl__packed_from_container(trl__container *container, trl_feature_reader **o
 
 #define TRL__ARK_ID 4096 /* bytes; a file without blanks is no archive */
 
-/* The id in front of each object of a Kaldi archive, and the blank behind it. Returns 1, 0 at the end of the archive, or an error. */
+/* The id in front of each object of a Kaldi archive, and the blank behind it. Returns 1, 0 at the end of the archive,
+ * or an error. */
 int trl__ark_read_id(trl__source *source, char id[TRL__ARK_ID + 1], trl_error *err);
 
 /* One HTK parameter file, from its first byte to its last. */

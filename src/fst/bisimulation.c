@@ -1,10 +1,11 @@
-/* Hopcroft's partition refinement in the form of Valmari ("Fast brief practical DFA minimization", 2012): beside the partition of states into classes there is one
- * of arcs into bundles, which have a label and lead to a class. A bundle splits classes, into states that have an arc of it and those that have none; a class
- * that was split splits the bundles that lead to it. The smaller part is always the new one, so each arc moves O(log arcs)
- * times: O(arcs log arcs) in all.
+/* Hopcroft's partition refinement in the form of Valmari ("Fast brief practical DFA minimization", 2012): beside the
+ * partition of states into classes there is one of arcs into bundles, which have a label and lead to a class. A bundle
+ * splits classes, into states that have an arc of it and those that have none; a class that was split splits the
+ * bundles that lead to it. The smaller part is always the new one, so each arc moves O(log arcs) times: O(arcs log
+ * arcs) in all.
  *
- * Only the new part of a bundle need split classes, because with one arc per label a state is in the new part or the old. Where states have
- * several, old parts must do so as well: all bundles again, until nothing changes.
+ * Only the new part of a bundle need split classes, because with one arc per label a state is in the new part or the
+ * old. Where states have several, old parts must do so as well: all bundles again, until nothing changes.
  */
 #include "fst/bisimulation.h"
 #include "base/fail.h"
@@ -12,8 +13,8 @@
 
 #include <string.h>
 
-/* A partition of 0 … n - 1 whose sets are ranges of one array. Elements are marked by moving them to the front of their set's range; then each set
- * with some but not all marked is split. */
+/* A partition of 0 … n - 1 whose sets are ranges of one array. Elements are marked by moving them to the front of their
+ * set's range; then each set with some but not all marked is split. */
 typedef struct partition {
     int32_t count;         /* sets */
     int32_t *element;      /* by place */

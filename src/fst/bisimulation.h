@@ -1,7 +1,7 @@
 /* The coarsest partition of states in which states of one class have arcs with the same labels to the same classes.
  *
  *     trl__bisimulation g = {.states = n, .arcs = m, .from = from, .label = label, .to = to, .labels = k};
- *     trl__bisimulation_find(&g, classes, err);            // classes[]: in, where to begin from 0 on; out, the partition
+ *     trl__bisimulation_find(&g, classes, err);      // classes[]: in, where to begin from 0 on; out, the partition
  */
 #ifndef TRL_FST_BISIMULATION_H
 #define TRL_FST_BISIMULATION_H

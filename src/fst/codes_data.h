@@ -10,8 +10,7 @@ struct trl_fst_codes {
     int what;
     int in_use;
     trl_semiring semiring; /* of the machines that were encoded */
-    trl__tuples
-        table; /* (input label, output label, the weight's bits: two words); label n is tuple n - 1. An end has the labels -1 */
+    trl__tuples table; /* (input label, output label, the weight's two words); label n is tuple n - 1; an end has -1 */
     trl_symbols *isymbols, *osymbols;
 };
 

@@ -2,11 +2,11 @@
  *
  *     trl__components c;
  *     trl__components_find(fst, &c, err);
- *     if (c.component[a] <= c.component[b]) …                            // no path leads from a to b, unless they are equal
+ *     if (c.component[a] <= c.component[b]) …                      // no path leads from a to b, unless they are equal
  *     trl__components_free(&c);
  *
- * Components are numbered in reverse topological order: an arc never leads to a component with a higher number, unless it
- * stays within its own. O(states + arcs), without recursion.
+ * Components are numbered in reverse topological order: an arc never leads to a component with a higher number, unless
+ * it stays within its own. O(states + arcs), without recursion.
  */
 #ifndef TRL_FST_COMPONENTS_H
 #define TRL_FST_COMPONENTS_H
@@ -23,8 +23,8 @@ typedef struct trl__components {
 } trl__components;
 
 int trl__components_find(const trl_fst *fst, trl__components *out, trl_error *err);
-/* States by component: those of component i are member[begin[i]] … member[begin[i + 1] - 1], in ascending order. The caller frees
- * both. Returns 0, or -1: out of memory. */
+/* States by component: those of component i are member[begin[i]] … member[begin[i + 1] - 1], in ascending order. The
+ * caller frees both. Returns 0, or -1: out of memory. */
 int trl__components_members(const trl__components *components, int32_t states, int32_t **member, int32_t **begin);
 void trl__components_free(trl__components *components);
 

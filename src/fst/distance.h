@@ -116,21 +116,22 @@ typedef struct trl__graph {
     edge *edges;
 } graph;
 
-/* far[] comes with what each node starts with, and leaves with its distance from all of these together. order[], unless NULL,
- * becomes a number for each node in which each is above the one that its best path comes from (0 where there is no best path).
- * Returns 0, TRL_ELIMIT, TRL_ENOMEM. */
+/* far[] comes with what each node starts with, and leaves with its distance from all of these together. order[], unless
+ * NULL, becomes a number for each node in which each is above the one that its best path comes from (0 where there is
+ * no best path). Returns 0, TRL_ELIMIT, TRL_ENOMEM. */
 int FN(graph_distances)(const graph *g, float delta, distance *far, int32_t *order, trl_error *err);
 
-/* From the start to each state, or from each state to the ends with final weights; the caller frees. rank[], unless NULL, gets
- * a number for each state: from the state, one of its best paths (reverse) goes on to a state of lower rank.
+/* From the start to each state, or from each state to the ends with final weights; the caller frees. rank[], unless
+ * NULL, gets a number for each state: from the state, one of its best paths (reverse) goes on to a state of lower rank.
  * Returns 0, TRL_ELIMIT (does not converge), TRL_ENOMEM. */
 int FN(distances)(const trl_fst *fst, int reverse, float delta, distance **out, int32_t *rank, trl_error *err);
 
 /* What a queue promises must hold of the machine. Returns 0, TRL_EINVAL, TRL_ENOMEM. */
 int FN(check_queue)(const trl_fst *fst, trl_queue queue, trl_error *err);
 
-/* Moves weights by potentials towards the start or the ends. What the start's potential takes from the machine is given back in front of it,
- * or with `removed` left out; towards the ends, `removed` is the weight that final weights are divided by. */
+/* Moves weights by potentials towards the start or the ends. What the start's potential takes from the machine is given
+ * back in front of it, or with `removed` left out; towards the ends, `removed` is the weight that final weights are
+ * divided by. */
 int FN(reweight)(trl_fst *fst, const distance *potential, int to_final, const distance *removed, trl_error *err);
 
 #endif

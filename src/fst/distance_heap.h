@@ -1,5 +1,5 @@
-/* A priority queue of nodes by distance, each in it at most once: four children per entry, so that a step down reads one or two
- * cache lines and there are half as many steps as with two.
+/* A priority queue of nodes by distance, each in it at most once: four children per entry, so that a step down reads
+ * one or two cache lines and there are half as many steps as with two.
  *
  *     heap h;
  *     heap_make(&h, nodes);                                              // -1: out of memory

@@ -79,7 +79,8 @@ int trl__fst_drop_dead_ends(trl_fst *fst, trl_error *err);
 /* Is there an arc to the state? */
 int trl__fst_leads_to(const trl_fst *fst, int32_t state);
 
-/* The limit of states of an operation that may not end: what was asked for, or, for 0, so many that only what has no end gets there. */
+/* The limit of states of an operation that may not end: what was asked for, or, for 0, so many that only what has no
+ * end gets there. */
 static inline int64_t trl__most_states(const trl_fst *fst, int64_t asked)
 {
     return asked > 0 ? asked : TRL_MOST_STATES + TRL_MOST_STATES_EACH * (int64_t)fst->states;

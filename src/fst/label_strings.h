@@ -1,5 +1,5 @@
-/* Strings of labels as numbers: equal strings are the same number. A string is its first label and the string behind it, so what is shared behind
- * is stored once, and taking the first label off costs nothing.
+/* Strings of labels as numbers: equal strings are the same number. A string is its first label and the string behind
+ * it, so what is shared behind is stored once, and taking the first label off costs nothing.
  *
  *     trl__tuples strings = {.width = 2};
  *     int32_t s = trl__string_put(&strings, 7, TRL__EMPTY);              // "7"; TRL__FAILED: out of memory

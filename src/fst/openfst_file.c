@@ -1,10 +1,11 @@
 /* OpenFst's binary machines, types vector and const.
  *
- *     int32 magic, string type, string arc type, int32 version, int32 flags, uint64 properties, int64 start, states, arcs
+ *     int32 magic, string type, string arc type, int32 version, int32 flags, uint64 properties,
+ *     int64 start, int64 states, int64 arcs
  *     the symbol tables that the flags tell of (symbols_file.c)
  *     vector:  per state: final weight, int64 arcs, the arcs
- *     const:   per state: final weight, uint32 first arc, arcs, arcs with input epsilon, with output epsilon; then all arcs;
- *              either part at a multiple of 16 bytes when flag 4 is set or the version is 1
+ *     const:   per state: final weight, uint32 first arc, arcs, arcs with input epsilon, with output epsilon; then all
+ *              arcs; either part at a multiple of 16 bytes when flag 4 is set or the version is 1
  *     an arc:  int32 input label, output label, weight, int32 next state
  *
  * All of a state and an arc but the int64 is 32-bit words, in the order that trl_fst keeps arcs in: they are copied

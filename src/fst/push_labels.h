@@ -1,4 +1,5 @@
-/* Output labels as near to the start, or the ends, as they can be; with `remove_affix`, what all outputs begin (end) with is taken away. */
+/* Output labels as near to the start, or the ends, as they can be; with `remove_affix`, what all outputs begin (end)
+ * with is taken away. */
 #ifndef TRL_FST_PUSH_LABELS_H
 #define TRL_FST_PUSH_LABELS_H
 

@@ -1,7 +1,7 @@
 /* The arcs of a subset of states, sorted by label and then by the state they lead to; equal ones stay in order.
  *
- * A few are sorted by insertion, mostly they are sorted already. Many by their bytes, from the last to the first, in O(steps) each; bytes in
- * which all agree are passed over.
+ * A few are sorted by insertion, mostly they are sorted already. Many by their bytes, from the last to the first, in
+ * O(steps) each; bytes in which all agree are passed over.
  */
 #ifndef TRL_FST_STEP_SORT_H
 #define TRL_FST_STEP_SORT_H

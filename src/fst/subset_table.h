@@ -3,12 +3,12 @@
  *     trl__subsets table;
  *     trl__subsets_make(&table, states, delta, has_heads);
  *     size_t begin = table.used;
- *     trl__subsets_push(&table, (trl__element){state, string, weight});      // … the elements of one subset, behind all others
+ *     trl__subsets_push(&table, (trl__element){state, string, weight});      // … the elements of one subset
  *     int64_t subset = trl__subsets_find(&table, begin, head);               // old, or new; -1: out of memory
  *     trl__subsets_free(&table);
  *
- * All elements lie one behind the other. A subset that is there already is taken back; a new one stays where it is. Weights are
- * compared as multiples of delta, but kept as they came first, so that rounding does not add up.
+ * All elements lie one behind the other. A subset that is there already is taken back; a new one stays where it is.
+ * Weights are compared as multiples of delta, but kept as they came first, so that rounding does not add up.
  */
 #ifndef TRL_FST_SUBSET_TABLE_H
 #define TRL_FST_SUBSET_TABLE_H
@@ -132,7 +132,8 @@ static inline int64_t trl__subsets_find_single(trl__subsets *t, size_t begin, in
     return subset;
 }
 
-/* The number of the subset whose elements begin at `begin` and end the array. Most have one element, and need no hashing. */
+/* The number of the subset whose elements begin at `begin` and end the array. Most have one element, and need no
+ * hashing. */
 static inline int64_t trl__subsets_find(trl__subsets *t, size_t begin, int32_t head)
 {
     const trl__element *e = t->elements + begin;

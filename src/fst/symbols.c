@@ -6,8 +6,8 @@
 #include <string.h>
 #include <trellis/symbols.h>
 
-/* Entry i has the name names.texts[i] and the label labels[i]. by_label finds the entry of a label: directly while labels
- * are dense, which nearly all tables are, else through a map of their bytes. */
+/* Entry i has the name names.texts[i] and the label labels[i]. by_label finds the entry of a label: directly while
+ * labels are dense, which nearly all tables are, else through a map of their bytes. */
 struct trl_symbols {
     atomic_int owners;
     char *title;

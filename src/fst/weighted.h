@@ -1,9 +1,9 @@
 /* The semiring that a file under fst/operations/ is compiled for.
  *
- * Every file there is compiled once per semiring, with TRL__SEMIRING 0 … 3, and reads as plain C: `weight`, `arc` and the
- * functions below are those of that semiring, so nothing is called through a pointer and a comparison of weights is
- * one instruction. Static names need no decoration; what others call is named by FN and reached through
- * TRL__DISPATCH, which stands in the first of the four only:
+ * Every file there is compiled once per semiring, with TRL__SEMIRING 0 … 3, and reads as plain C: `weight`, `arc` and
+ * the functions below are those of that semiring, so nothing is called through a pointer and a comparison of weights is
+ * one instruction. Static names need no decoration; what others call is named by FN and reached through TRL__DISPATCH,
+ * which stands in the first of the four only:
  *
  *     TRL__EACH(int, connect, (trl_fst *fst, trl_error *err));           // prototypes of all four
  *     int FN(connect)(trl_fst *fst, trl_error *err) { … }

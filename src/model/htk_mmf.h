@@ -1,4 +1,5 @@
-/* Inside the reader and writer of HTK's model files (MMF): symbols, the scanner, and what the file says before it is a model.
+/* Inside the reader and writer of HTK's model files (MMF): symbols, the scanner, and what the file says before it is a
+ * model.
  *
  * A file is a sequence of macros, each a ~, a letter, a quoted name and a definition (The HTK Book 3.4, chapter 7):
  *
@@ -8,9 +9,9 @@
  *     ~s "s" <NUMMIXES> 2 <MIXTURE> 1 0.6 <MEAN> … <MIXTURE> 2 0.4 ~m "g"              a state
  *     ~h "ah" <BEGINHMM> <NUMSTATES> 5 <STATE> 2 ~s "s" … <TRANSP> 5 … <ENDHMM>         an HMM
  *
- * A definition may be replaced by the name of a macro of its kind that came before. In binary form a symbol is a colon and a
- * byte, and the numbers that belong to it are big-endian, int16 or float32, with no blanks between; names, parameter kinds and
- * covariance kinds stay text. HTK reads both forms, symbol by symbol.
+ * A definition may be replaced by the name of a macro of its kind that came before. In binary form a symbol is a colon
+ * and a byte, and the numbers that belong to it are big-endian, int16 or float32, with no blanks between; names,
+ * parameter kinds and covariance kinds stay text. HTK reads both forms, symbol by symbol.
  */
 #ifndef TRL_MODEL_HTK_MMF_H
 #define TRL_MODEL_HTK_MMF_H
@@ -137,7 +138,8 @@ void trl__mmf_set_free(trl__mmf_set *set);
 /* The HMM of this name, or NULL. */
 const trl__mmf_hmm *trl__mmf_find_hmm(const trl__mmf_set *set, const char *name);
 
-/* A model of the HMMs; `list` is HTK's list of logical and physical names, or NULL. `list_name` stands for it in messages. */
+/* A model of the HMMs; `list` is HTK's list of logical and physical names, or NULL. `list_name` stands for it in
+ * messages. */
 int trl__mmf_model(trl__mmf_set *set, const char *name, trl__text *list, const char *list_name, trl_model **out,
                    trl_error *err);
 

@@ -111,15 +111,18 @@ int trl__kaldi_unsigned(trl__kaldi_in *in, uint32_t *out)
     char word[TRL__KALDI_TOKEN];
     const unsigned char *bytes;
     int64_t value;
-    int code = in->binary ? trl__source_take(in->source, 5, &bytes, in->err) : trl__kaldi_token(in, word);
+    int code;
+    if (in->binary) {
+        code = trl__source_take(in->source, 5, &bytes, in->err);
+        if (code == 0 && bytes[0] != UNSIGNED_SIZE)
+            return trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected an unsigned number of 4 bytes");
+        if (code == 0)
+            *out = trl__le32(bytes + 1);
+        return code;
+    }
+    code = trl__kaldi_token(in, word);
     if (code < 0)
         return code;
-    if (in->binary) {
-        *out = trl__le32(bytes + 1);
-        return bytes[0] == UNSIGNED_SIZE
-                   ? 0
-                   : trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected an unsigned number of 4 bytes");
-    }
     if (trl__parse_int(word, &value) < 0 || value < 0 || value > UINT32_MAX)
         return trl__source_fail(in->source, in->err, TRL_EFORMAT, "expected a number from 0 on, found %s", word);
     *out = (uint32_t)value;

@@ -1,7 +1,7 @@
 /* Kaldi's objects piece by piece: tokens, numbers, vectors, matrices, in binary or text.
  *
- * Binary: a token is its text and a blank; a number is a byte that gives its size and its bytes, little-endian; a vector of
- * integers is the size of one, their count and the numbers. Text: everything separated by blanks.
+ * Binary: a token is its text and a blank; a number is a byte that gives its size and its bytes, little-endian; a
+ * vector of integers is the size of one, their count and the numbers. Text: everything separated by blanks.
  */
 #ifndef TRL_MODEL_KALDI_IO_H
 #define TRL_MODEL_KALDI_IO_H

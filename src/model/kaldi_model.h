@@ -2,13 +2,13 @@
  *
  * A model file (final.mdl) is a transition model and a GMM for every pdf-id:
  *
- *     <TransitionModel> <Topology> … </Topology> <Triples> n (phone state pdf)… </Triples> <LogProbs> vector </LogProbs>
- *     </TransitionModel> <DIMENSION> d <NUMPDFS> n <DiagGMM> <GCONSTS> vector <WEIGHTS> vector <MEANS_INVVARS> matrix
- *     <INV_VARS> matrix </DiagGMM> …
+ *     <TransitionModel> <Topology> … </Topology> <Triples> n (phone state pdf)… </Triples>
+ *     <LogProbs> vector </LogProbs> </TransitionModel> <DIMENSION> d <NUMPDFS> n <DiagGMM> <GCONSTS> vector
+ *     <WEIGHTS> vector <MEANS_INVVARS> matrix <INV_VARS> matrix </DiagGMM> …
  *
- * Newer ones have <Tuples> with two pdfs, which are equal in GMM systems. Phones count from 1: unit u is phone u + 1. Pdf-ids are tied
- * states, transition-states triples (from 1), transition-ids transitions. State 0 is where a phone begins; its last state, which
- * emits nothing, is the exit.
+ * Newer ones have <Tuples> with two pdfs, which are equal in GMM systems. Phones count from 1: unit u is phone u + 1.
+ * Pdf-ids are tied states, transition-states triples (from 1), transition-ids transitions. State 0 is where a phone
+ * begins; its last state, which emits nothing, is the exit.
  */
 #ifndef TRL_MODEL_KALDI_MODEL_H
 #define TRL_MODEL_KALDI_MODEL_H
@@ -17,8 +17,8 @@
 #include "model/kaldi_io.h"
 #include "model/model_data.h"
 
-/* From a source; `phones` is phones.txt or NULL, `phones_name` stands for it in messages. `tree`, or NULL, is read where
- * states have several tied states. */
+/* From a source; `phones` is phones.txt or NULL, `phones_name` stands for it in messages. `tree`, or NULL, is read
+ * where states have several tied states. */
 int trl__kaldi_model_read(trl__source *source, trl__text *phones, const char *phones_name, trl__source *tree,
                           trl_model **out, trl_error *err);
 

@@ -1,14 +1,16 @@
-/* Reads Kaldi's tree, binary or text, which chooses pdf-ids by the phones of a window and the pdf class (here: the state).
+/* Reads Kaldi's tree, binary or text, which chooses pdf-ids by the phones of a window and the pdf class (here: the
+ * state).
  *
  *     ContextDependency N P ToPdf MAP EndContextDependency
  *     MAP: CE pdf | SE key [ values ] { MAP MAP } | TE key size ( MAP … ) | NULL
  *
- * Key -1 is the pdf class, keys 0 … N - 1 are places in the window, P is the phone itself. SE asks whether the value is in a set, TE
- * has a map for every value. Phones count from 1; 0 is beyond the utterance.
+ * Key -1 is the pdf class, keys 0 … N - 1 are places in the window, P is the phone itself. SE asks whether the value
+ * is in a set, TE has a map for every value. Phones count from 1; 0 is beyond the utterance.
  *
- * Our tree has a root for every unit and state. It is the map that is reached by answering what Kaldi asks first, about the phone and
- * the pdf class; units that come to the same map share it. Below, questions about the pdf class are answered, a table becomes a
- * balanced tree of questions, and what a table has no map for goes with the phone before it.
+ * Our tree has a root for every unit and state. It is the map that is reached by answering what Kaldi asks first,
+ * about the phone and the pdf class; units that come to the same map share it. Below, questions about the pdf class
+ * are answered, a table becomes a balanced tree of questions, and what a table has no map for goes with the phone
+ * before it.
  */
 #include "model/kaldi_model.h"
 #include "base/fail.h"
@@ -198,8 +200,8 @@ static void put_phone(reader *r, int32_t phone)
         r->bits[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
-/* Makes the last node but those below it ask whether the phone at `position` is in the set in hand; or a leaf of it, if the
- * answer makes no difference: for this state, Kaldi's tree would have asked for nothing. */
+/* Makes the last node but those below it ask whether the phone at `position` is in the set in hand; or a leaf of it,
+ * if the answer makes no difference: for this state, Kaldi's tree would have asked for nothing. */
 static int ask(reader *r, int32_t node, int32_t position, int32_t yes, int32_t no)
 {
     trl__tree *t = r->tree;
@@ -294,8 +296,8 @@ static int convert(reader *r, int32_t map, int32_t state, int32_t *out)
 
 /* ---- Roots ---- */
 
-/* Where the tree begins for a unit's state. What comes behind the question about the pdf class is no root's choice any more but a
- * split, even if it asks about the phone itself. */
+/* Where the tree begins for a unit's state. What comes behind the question about the pdf class is no root's choice
+ * any more but a split, even if it asks about the phone itself. */
 static int32_t find_root(const reader *r, int32_t unit, int32_t state)
 {
     int32_t map = 0, classed = 0;

@@ -1,9 +1,9 @@
 /* Writes the tree that belongs to a model: from the phones of a window and the pdf class (here: the state) to pdf-id.
  *
- * Units whose states have the same roots (without context: tied states) form a set, and above the roots the tree is the one that
- * Kaldi makes of such sets: a table over the states for a set by itself (TE -1); where every set is a single phone, a table over
- * phones (TE); else a question whether the phone is in the first half of the sets (SE), and a tree for each half. Below, the
- * nodes of our tree are questions (SE) and leaves (CE).
+ * Units whose states have the same roots (without context: tied states) form a set, and above the roots the tree is
+ * the one that Kaldi makes of such sets: a table over the states for a set by itself (TE -1); where every set is a
+ * single phone, a table over phones (TE); else a question whether the phone is in the first half of the sets (SE),
+ * and a tree for each half. Below, the nodes of our tree are questions (SE) and leaves (CE).
  */
 #include "model/kaldi_model.h"
 #include "base/fail.h"

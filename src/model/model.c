@@ -46,11 +46,6 @@ static void free_mixtures(const trl__model_mixtures *m)
     trl__free(m->variance);
 }
 
-static trl__model_mixtures mixtures_of(const trl_model *m)
-{
-    return (trl__model_mixtures){m->first_gaussian, m->log_weight, m->mean, m->variance, m->mapped};
-}
-
 static void put_mixtures(trl_model *to, const trl__model_mixtures *from)
 {
     to->first_gaussian = from->first_gaussian;
@@ -71,17 +66,26 @@ static void close_file(trl_model *model)
 
 void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean, float *variance)
 {
-    const trl__model_mixtures old = mixtures_of(model), new = {first_gaussian, log_weight, mean, variance, 0};
-    free_mixtures(&old);
-    put_mixtures(model, &new);
+    free_mixtures(
+        &(trl__model_mixtures){model->first_gaussian, model->log_weight, model->mean, model->variance, model->mapped});
+    model->first_gaussian = first_gaussian;
+    model->log_weight = log_weight;
+    model->mean = mean;
+    model->variance = variance;
+    model->mapped = 0;
     close_file(model);
 }
 
 void trl__model_set_independent(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
                                 float *variance)
 {
-    free_mixtures(&model->independent);
-    model->independent = (trl__model_mixtures){first_gaussian, log_weight, mean, variance, 0};
+    trl__model_mixtures *independent = &model->independent;
+    free_mixtures(independent);
+    independent->first_gaussian = first_gaussian;
+    independent->log_weight = log_weight;
+    independent->mean = mean;
+    independent->variance = variance;
+    independent->mapped = 0;
     close_file(model);
 }
 

@@ -66,8 +66,8 @@ struct trl_model {
 
     trl__tree *tree; /* chooses among the tied states of a unit's state; NULL: there is one for each */
 
-    /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass finds
-     * what a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
+    /* Of a model that was trained on adapted frames: the mixtures for frames as they come, with which a first pass
+     * finds what a speaker's transform is estimated from. All NULL: the model is for such frames itself. */
     trl__model_mixtures independent;
 
     trl__container *file; /* keeps the mapping that mixtures lie in; NULL: none do */
@@ -76,12 +76,12 @@ struct trl_model {
 /* Empty, with dim set: the pieces are added by whoever makes a model (create, model file, HTK). */
 int trl__model_new(int32_t dim, trl_model **out, trl_error *err);
 
-/* Called last by whoever makes a model. Given: units, topologies, sorted triples with pools, mixtures, perhaps a tree;
- * log_probability or NULL (then it is made from the topologies). Numbers the transitions, fills unit_triple and
- * transition_triple, and checks all names, indices, probabilities and variances: weights and probabilities are positive
- * and sum up to 1 within a hundredth; with a tree, a unit's state has a triple for each tied state that the tree can give
- * it and no other, and no unit can be skipped. TRL_ECORRUPT, TRL_ENUMBER, TRL_ELIMIT say what is wrong and where; `name`
- * stands for the file in messages. */
+/* Called last by whoever makes a model. Given: units, topologies, sorted triples with pools, mixtures, perhaps a
+ * tree; log_probability or NULL (then it is made from the topologies). Numbers the transitions, fills unit_triple and
+ * transition_triple, and checks all names, indices, probabilities and variances: weights and probabilities are
+ * positive and sum up to 1 within a hundredth; with a tree, a unit's state has a triple for each tied state that the
+ * tree can give it and no other, and no unit can be skipped. TRL_ECORRUPT, TRL_ENUMBER, TRL_ELIMIT say what is wrong
+ * and where; `name` stands for the file in messages. */
 int trl__model_finish(trl_model *model, const char *name, trl_error *err);
 
 /* The first half of it, for triples that come from a file: checks all but the probabilities and Gaussians and numbers
@@ -119,8 +119,8 @@ void trl__model_set_mixtures(trl_model *model, int32_t *first_gaussian, float *l
 void trl__model_set_independent(trl_model *model, int32_t *first_gaussian, float *log_weight, float *mean,
                                 float *variance);
 
-/* The model for a first pass over frames as they come: with the independent mixtures where there are some, else as it is.
- * A view of the same arrays: good as long as the model is not changed, and never destroyed. */
+/* The model for a first pass over frames as they come: with the independent mixtures where there are some, else as it
+ * is. A view of the same arrays: good as long as the model is not changed, and never destroyed. */
 trl_model trl__model_first_pass(const trl_model *model);
 
 #endif

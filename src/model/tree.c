@@ -142,7 +142,8 @@ static int check_sets(const trl__unit_sets *s, int32_t units, const char *name, 
     return 0;
 }
 
-/* depth[i]: 0 as long as no one came by, else one more than the questions before it. Parents come first, so one pass is enough. */
+/* depth[i]: 0 as long as no one came by, else one more than the questions before it. Parents come first, so one pass
+ * is enough. */
 static int check_node(const trl__tree *t, int32_t i, int32_t *depth, const char *name, trl_error *err)
 {
     const trl__tree_node *node = &t->node[i];
@@ -194,7 +195,7 @@ int trl__tree_check(const trl__tree *tree, const char *name, trl_error *err)
     if (code == 0)
         code = check_sets(&tree->sets, tree->units, name, err);
     if (code == 0 && tree->leaves > tree->nodes)
-        code = refuse(name, err, "it has more leaves than nodes");
+        code = refuse(name, err, "it has fewer nodes than tied states");
     if (code < 0)
         return code;
     int32_t *depth = trl__alloc_zero((size_t)tree->nodes, sizeof *depth);

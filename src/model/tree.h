@@ -3,12 +3,12 @@
  *     int32_t window[3] = {left, unit, right};                     // units; TRL__NOTHING beyond the utterance
  *     int32_t tied = trl__tree_find(model->tree, window, state);
  *
- * Each state of each unit has a root; units that share their tied states (the places of a phone in the word) share it. An inner
- * node asks whether the unit at one position of the window is in a set, a leaf has a tied state. Every context falls to a
- * leaf, whether training saw it or not. Finding it costs the depth of the tree.
+ * Each state of each unit has a root; units that share their tied states (the places of a phone in the word) share
+ * it. An inner node asks whether the unit at one position of the window is in a set, a leaf has a tied state. Every
+ * context falls to a leaf, whether training saw it or not. Finding it costs the depth of the tree.
  *
- * Indices: position 0 is the farthest left neighbour, position `centre` the unit itself; nodes from 0, children behind
- * their parent.
+ * Indices: position 0 is the farthest left neighbour, position `centre` the unit itself; nodes from 0, children
+ * behind their parent.
  */
 #ifndef TRL_MODEL_TREE_H
 #define TRL_MODEL_TREE_H
@@ -78,8 +78,8 @@ int trl__tree_create(int32_t width, int32_t centre, int32_t units, int32_t state
 int trl__tree_copy(const trl__tree *tree, trl__tree **out, trl_error *err);
 void trl__tree_destroy(trl__tree *tree); /* with all its arrays */
 
-/* The set's number (an equal one's, if there is one), or -1: out of memory. `bits` has trl__unit_set_words(units) words.
- * A name that another set has gets a number behind it. */
+/* The set's number (an equal one's, if there is one), or -1: out of memory. `bits` has trl__unit_set_words(units)
+ * words. A name that another set has gets a number behind it. */
 int trl__unit_sets_add(trl__unit_sets *sets, const char *name, const uint64_t *bits);
 void trl__unit_sets_free(trl__unit_sets *sets);
 

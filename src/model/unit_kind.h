@@ -4,8 +4,8 @@
 
 #include "model/model_data.h"
 
-/* Silence: sil, ssil, silence, sp, pau, pause, h#, #h, <sil>, !SIL. Noise: spn, nsn, noise, gbg, garbage, <unk>, <spn>. In any case, and
- * with Kaldi's word positions (SIL_B). Everything else is a phone. */
+/* Silence: sil, ssil, silence, sp, pau, pause, h#, #h, <sil>, !SIL. Noise: spn, nsn, noise, gbg, garbage, <unk>, <spn>.
+ * In any case, and with Kaldi's word positions (SIL_B). Everything else is a phone. */
 trl_unit_kind trl__unit_kind_of_name(const char *name);
 
 /* Sets word_positions: do the phones come in fours NAME_B, NAME_I, NAME_E, NAME_S? Needs units and kinds. */

@@ -7,8 +7,8 @@
 
 #define NOTHING_NAME "(nothing)"
 
-/* The length of NAME if NAME_B, NAME_I, NAME_E and NAME_S follow here in any order, all in the set, and no unit is called NAME;
- * else 0. */
+/* The length of NAME if NAME_B, NAME_I, NAME_E and NAME_S follow here in any order, all in the set, and no unit is
+ * called NAME; else 0. */
 static size_t whole_phone(const trl__strings *units, const trl__unit_sets *set, int32_t unit)
 {
     const char *first = units->texts[unit];

@@ -1,8 +1,8 @@
 /* The alignments of one iteration: for every utterance the runs of its path, or why it has none. Written front to back,
  * read at random by many threads; the file is mapped, so memory does not grow with the corpus.
  *
- * A container of kind "alignments", version 1: `runs` (i32 node, i32 frames each), `index` (per utterance u64 first run,
- * u32 runs, i32 status, f64 log-likelihood).
+ * A container of kind "alignments", version 1: `runs` (i32 node, i32 frames each), `index` (per utterance u64 first
+ * run, u32 runs, i32 status, f64 log-likelihood).
  */
 #ifndef TRL_TRAIN_ALIGNMENT_STORE_H
 #define TRL_TRAIN_ALIGNMENT_STORE_H

@@ -1,4 +1,5 @@
-/* Checkpoints: after each iteration the model and the alignments, and then, by one atomic rename, the file that names them.
+/* Checkpoints: after each iteration the model and the alignments, and then, by one atomic rename, the file that names
+ * them.
  *
  *     FOLDER/features.trf             the features, made once
  *     FOLDER/iteration-7.trm          the model that iteration 8 starts from
@@ -39,7 +40,8 @@ char *trl__checkpoint_speakers(const trl__checkpoint *checkpoint, int iteration)
 char *trl__checkpoint_lexicon(const trl__checkpoint *checkpoint, int stage);
 char *trl__checkpoint_carried(const trl__checkpoint *checkpoint);
 
-/* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or options. */
+/* Reads which iteration is complete. TRL_ENOENT: there is no checkpoint; TRL_EINVAL: it belongs to other data or
+ * options. */
 int trl__checkpoint_resume(trl__checkpoint *checkpoint, trl_error *err);
 
 /* Removes what an earlier training left: a new one begins. Its features stay, in case they are this one's input. */

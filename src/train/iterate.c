@@ -296,12 +296,12 @@ int trl__iterate(trl__training *t, int number, trl_error *err)
     const trl__stage *stage = t->stages[t->checkpoint->stage];
     int iteration = number - t->checkpoint->stage_first + 1;
     trl__pass_result result;
-    t->gain = 0;
     int code = stage->before ? stage->before(t, iteration, err) : 0;
     if (code == 0)
         code = expect_and_maximise(t, iteration, number, &result, err);
     if (code == 0) {
         name_iteration(t, number, &result.numbers);
+        t->gain = 0;
         code = finish(t, iteration, &result, err);
     }
     if (code == 0)

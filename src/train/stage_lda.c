@@ -8,6 +8,8 @@
 #include "model/stc.h"
 #include "train/training.h"
 
+#include <math.h>
+
 #define STC_ROUNDS 20
 
 /* ---- LDA ---- */
@@ -197,6 +199,16 @@ static int turn_view(trl__feature_view *view, const double *a, size_t dim, trl_e
     return 0;
 }
 
+/* A turn scaled to determinant 1, and the variances with it: likelihoods before and after can be compared. */
+static void keep_volume(trl_model *model, double *a, size_t dim, double log_det)
+{
+    double scale = exp(-log_det / (double)dim);
+    for (size_t i = 0; i < dim * dim; i++)
+        a[i] *= scale;
+    for (size_t i = 0; i < (size_t)trl_model_gaussians(model) * dim; i++)
+        model->variance[i] *= (float)(scale * scale);
+}
+
 static int before_lda(trl__training *t, int iteration, trl_error *err)
 {
     if (!trl__is_transform_iteration(iteration))
@@ -208,6 +220,8 @@ static int before_lda(trl__training *t, int iteration, trl_error *err)
     int code = a ? gather_stc(t, &stats, err) : trl__fail_memory(err);
     if (code == 0)
         code = trl__stc_estimate(stats, STC_ROUNDS, a, &summary, err);
+    if (code == 0)
+        keep_volume(t->model, a, dim, summary.log_det);
     if (code == 0)
         code = turn_view(&t->data->view, a, dim, err);
     if (code == 0)

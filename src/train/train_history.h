@@ -1,7 +1,7 @@
 /* The story of a training: one JSON object per iteration and line.
  *
- * Two texts. The history holds what depends on data and options alone, and is stored in the model. The journal holds that and
- * how long things took, and is a file of its own: models from equal input stay equal bytes.
+ * Two texts. The history holds what depends on data and options alone, and is stored in the model. The journal holds
+ * that and how long things took, and is a file of its own: models from equal input stay equal bytes.
  */
 #ifndef TRL_TRAIN_TRAIN_HISTORY_H
 #define TRL_TRAIN_TRAIN_HISTORY_H

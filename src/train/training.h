@@ -40,7 +40,7 @@ struct trl__training {
     int rounds;     /* of the stage in hand */
     int iterations; /* of the stage in hand */
     double stage_start; /* the clock */
-    double gain; /* log-likelihood per frame that the iteration's transform brought; 0: there was none */
+    double gain; /* log-likelihood per frame that a transform brought since the last iteration; 0: there was none */
 };
 
 /* How many rounds and iterations the stage in hand has: from its model, the data and the options alone. */

@@ -26,8 +26,8 @@ typedef struct trl__training_data {
     uint64_t fingerprint; /* of ids, numbers of frames, words and the front end */
 } trl__training_data;
 
-/* Features come from options->features (packed) or are extracted into `path`; when `reuse` is 1 those that are there already are
- * taken. Utterances that can't be used become findings. TRL_EINVAL when nothing is left. */
+/* Features come from options->features (packed) or are extracted into `path`; when `reuse` is 1 those that are there
+ * already are taken. Utterances that can't be used become findings. TRL_EINVAL when nothing is left. */
 int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                               const trl_train_options *options, const char *path, int reuse, trl_pool *pool,
                               trl_findings *skipped, trl__training_data **out, trl_error *err);

@@ -1,12 +1,13 @@
 /* The best path (Viterbi): the paper's Algorithm 1 over a plan.
  *
- * Each position keeps one node per state that is alive, with the score of the best path there and the arc it came by. Method serial
- * walks every arc of a step's symbol; frontier walks rows of sources that are alive only, and all arcs where most of them are, since then going
- * straight through memory is faster. Scores are relative to the best of their position, so that a float's digits are enough for inputs
- * of any length; the weight of the path found is added up from its arcs in the end, in double precision.
+ * Each position keeps one node per state that is alive, with the score of the best path there and the arc it came by.
+ * Method serial walks every arc of a step's symbol; frontier walks rows of sources that are alive only, and all arcs
+ * where most of them are, since then going straight through memory is faster. Scores are relative to the best of their
+ * position, so that a float's digits are enough for inputs of any length; the weight of the path found is added up from
+ * its arcs in the end, in double precision.
  *
- * Back-pointers count the arcs of the steps into a position one after the other: those of the first step's symbol, of the second's …,
- * then those of the closure.
+ * Back-pointers count the arcs of the steps into a position one after the other: those of the first step's symbol, of
+ * the second's …, then those of the closure.
  */
 #include "base/fail.h"
 #include "transduce/search.h"

@@ -1,6 +1,6 @@
-/* The order in which arcs without input are followed: topological, cycles as one piece. The strongly connected components are found on a copy
- * of these arcs. In a cycle of negative cost there is no best path, and the sum of all has no limit: refused (Bellman and Ford's
- * search in each cyclic component, O(states * arcs) of it at worst). */
+/* The order in which arcs without input are followed: topological, cycles as one piece. The strongly connected
+ * components are found on a copy of these arcs. In a cycle of negative cost there is no best path, and the sum of all
+ * has no limit: refused (Bellman and Ford's search in each cyclic component, O(states * arcs) of it at worst). */
 #include "base/fail.h"
 #include "base/memory.h"
 #include "fst/components.h"

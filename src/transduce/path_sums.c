@@ -1,14 +1,16 @@
 /* Sums over all paths: forward, backward, expected counts (the paper's Algorithm 2), walking rows of live sources only.
  *
- * The forward pass copies the arcs it walks, as probabilities, one behind the other. Everything after that (adding up, the way back, counts)
- * goes through this copy in order and never again through the transducer, and backward looks at states only that forward reached.
+ * The forward pass copies the arcs it walks, as probabilities, one behind the other. Everything after that (adding up,
+ * the way back, counts) goes through this copy in order and never again through the transducer, and backward looks at
+ * states only that forward reached.
  *
- * Sums are kept as plain numbers, multiplied by a power of two at each position so that the largest is near 1: one multiplication and one
- * addition per arc in place of a logarithm and an exponential. This is right as long as no sum becomes so small that a double can't
- * hold it. That is seen (a sum at a position below TINY of the largest; weights beyond ±TRL__WIDE), and then the input is worked on once more
- * with logarithms: the same code, `log` set.
+ * Sums are kept as plain numbers, multiplied by a power of two at each position so that the largest is near 1: one
+ * multiplication and one addition per arc in place of a logarithm and an exponential. This is right as long as no sum
+ * becomes so small that a double can't hold it. That is seen (a sum at a position below TINY of the largest; weights
+ * beyond ±TRL__WIDE), and then the input is worked on once more with logarithms: the same code, `log` set.
  *
- * Backward needs no such care: a beta below 1e-308 of the position's largest belongs to a node whose share is below 1e-308 / TINY.
+ * Backward needs no such care: a beta below 1e-308 of the position's largest belongs to a node whose share is below
+ * 1e-308 / TINY.
  *
  * Cycles of arcs without input are solved by repetition, component by component, x = b + E x.
  */
@@ -20,8 +22,7 @@
 #include <string.h>
 
 #define TINY 1e-200
-#define LESS \
-    1e-60 /* how much smaller than another what comes into a position may be: TINY * LESS * e^-TRL__WIDE is still a double */
+#define LESS 1e-60 /* what comes into a position may be so much smaller: TINY * LESS * e^-TRL__WIDE is still a double */
 #define OUT_OF_RANGE 1
 #define ROUNDS 100000 /* of a cycle's repetition */
 #define NO_ARC UINT64_MAX
@@ -301,7 +302,8 @@ static int close_position(sums *s, size_t position, trl_error *err)
 
 /* ---- Forward: positions ---- */
 
-/* The largest of a position's numbers becomes 0.5 … 1. Returns the smallest then, or -1 when all are 0 or one is infinite. */
+/* The largest of a position's numbers becomes 0.5 … 1. Returns the smallest then, or -1 when all are 0 or one is
+ * infinite. */
 static double normalize(double *value, size_t count, double *base)
 {
     double most = 0, least = INFINITY;

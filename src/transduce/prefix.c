@@ -1,9 +1,10 @@
 /* One long string in parts, all at the same time (Ladner and Fischer, "Parallel prefix computation", 1980).
  *
- * A part of the input is a matrix: from each state before it to each state after it, the best path or the sum of all. Threads make the matrices
- * of their parts, n times the work of a search. Vectors then go from part to part through the matrices, forward from the start and backward
- * from the end; after that every part is an input of its own, with its start and end weights given, and is searched by the frontier's
- * way, again all at the same time. With s states and p threads this is faster than one search when p is well above s.
+ * A part of the input is a matrix: from each state before it to each state after it, the best path or the sum of all.
+ * Threads make the matrices of their parts, n times the work of a search. Vectors then go from part to part through the
+ * matrices, forward from the start and backward from the end; after that every part is an input of its own, with its
+ * start and end weights given, and is searched by the frontier's way, again all at the same time. With s states and p
+ * threads this is faster than one search when p is well above s.
  *
  * Between two parts a vector holds what is there before arcs without input were followed: the next part follows them.
  */

@@ -1,17 +1,17 @@
 /* What the searches share: the plan of an input, nodes, scratch.
  *
- * A plan turns every kind of input into positions and steps between them. Position 0 is the beginning; steps lead to later positions only.
- * A string is a chain with one step for each label; a lattice has a position for each state; an input with a given output has one for
- * each pair of places, and its steps say what may be written:
+ * A plan turns every kind of input into positions and steps between them. Position 0 is the beginning; steps lead to
+ * later positions only. A string is a chain with one step for each label; a lattice has a position for each state; an
+ * input with a given output has one for each pair of places, and its steps say what may be written:
  *
  *     (i-1, j-1) ──x:y──> (i, j) <──x:ε── (i-1, j),  and  (i, j-1) ──ε:y──> (i, j)
  *
- * Where both a lattice and the transducer have epsilons, the two could be followed in any order, and paths would be counted several times. So a
- * state of the lattice is split in two positions: epsilons of the lattice lead from the first to other firsts, then the second has
- * the closure, and labels are read from there.
+ * Where both a lattice and the transducer have epsilons, the two could be followed in any order, and paths would be
+ * counted several times. So a state of the lattice is split in two positions: epsilons of the lattice lead from the
+ * first to other firsts, then the second has the closure, and labels are read from there.
  *
- * At each position a search first follows the steps that lead there, then, within the position, arcs without input (the closure). A
- * node is a state that is alive at a position. Nodes of a position lie together.
+ * At each position a search first follows the steps that lead there, then, within the position, arcs without input (the
+ * closure). A node is a state that is alive at a position. Nodes of a position lie together.
  */
 #ifndef TRL_TRANSDUCE_SEARCH_H
 #define TRL_TRANSDUCE_SEARCH_H
@@ -173,8 +173,8 @@ int trl__serial_sums(trl_transduce_work *w, trl_transduce_operation operation, t
                      trl_error *err);
 int trl__prefix(trl_transduce_work *w, trl_transduce_operation operation, trl_transduction *result, trl_error *err);
 
-/* Nodes with scores and back-pointers for the whole plan; then the best path that ends in a node, appended in reverse to arcs[] down to
- * position 0; returns the state it starts from. */
+/* Nodes with scores and back-pointers for the whole plan; then the best path that ends in a node, appended in reverse
+ * to arcs[] down to position 0; returns the state it starts from. */
 int trl__best_search(trl_transduce_work *w, trl_error *err);
 int trl__best_end(const trl_transduce_work *w, size_t *position, uint32_t *state); /* 0: no path */
 int trl__best_trace(trl_transduce_work *w, size_t position, uint32_t state, uint32_t *from, trl_error *err);

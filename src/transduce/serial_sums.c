@@ -1,6 +1,6 @@
-/* The paper's Algorithm 2 as it stands: forward, backward and expected counts over every arc of every symbol, with one cell per state and
- * position, all in logarithms. It shares nothing with the frontier's way of doing it but the plan, and is what that is compared with.
- * O(positions * states) memory. */
+/* The paper's Algorithm 2 as it stands: forward, backward and expected counts over every arc of every symbol, with one
+ * cell per state and position, all in logarithms. It shares nothing with the frontier's way of doing it but the plan,
+ * and is what that is compared with. O(positions * states) memory. */
 #include "base/fail.h"
 #include "transduce/search.h"
 

@@ -1,5 +1,6 @@
-/* One step by several threads: rows are shared out in pieces, and threads meet in the cells. A cell's minimum is one compare-and-swap of
- * 64 bits, so best paths are the same whoever comes first. Sums are added in the order the threads come: the same up to rounding. */
+/* One step by several threads: rows are shared out in pieces, and threads meet in the cells. A cell's minimum is one
+ * compare-and-swap of 64 bits, so best paths are the same whoever comes first. Sums are added in the order the threads
+ * come: the same up to rounding. */
 #include "base/fail.h"
 #include "transduce/search.h"
 

@@ -1,4 +1,5 @@
-/* Expected counts of a corpus: one number per arc and per final state. In files, a container of kind "counts", version 1:
+/* Expected counts of a corpus: one number per arc and per final state. In files, a container of kind "counts", version
+ * 1:
  *
  *     info      struct info below: which transducer, how many inputs, their weight
  *     arcs      u64 numbers of the arcs that have a count

@@ -160,8 +160,8 @@ static int has_epsilons(const trl_fst *lattice)
     return 0;
 }
 
-/* The step of an arc. States are numbered topologically, the start is 0; a label that the transducer does not have becomes a step
- * that nothing passes, symbol -1. */
+/* The step of an arc. States are numbered topologically, the start is 0; a label that the transducer does not have
+ * becomes a step that nothing passes, symbol -1. */
 static int lattice_step(const trl__plan *plan, const trl_transducer *t, const trl__components *c, int32_t start,
                         int32_t from, const trl_arc *arc, trl__step *step, trl_error *err)
 {

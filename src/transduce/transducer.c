@@ -104,7 +104,8 @@ trl_transducer_arc trl_transducer_get(const trl_transducer *t, uint64_t arc)
 
 /* ---- Back to a machine ---- */
 
-/* Arcs by source, those of a source in the transducer's order: a counting sort, so that the machine is built state by state. */
+/* Arcs by source, those of a source in the transducer's order: a counting sort, so that the machine is built state by
+ * state. */
 static int add_arcs(const trl_transducer *t, trl_fst *fst, uint64_t *first, uint64_t *order, trl_error *err)
 {
     for (uint64_t k = 0; k < t->arcs; k++)

@@ -1,5 +1,5 @@
-/* Making a transducer: the arcs of one label are gathered, sorted by source and target, and put behind those of smaller labels. Memory is what
- * the transducer has in the end and once more the arcs of the largest label. */
+/* Making a transducer: the arcs of one label are gathered, sorted by source and target, and put behind those of smaller
+ * labels. Memory is what the transducer has in the end and once more the arcs of the largest label. */
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"

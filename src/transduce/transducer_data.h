@@ -1,13 +1,14 @@
-/* A transducer by input symbol: what a search walks through, as flat arrays that are written to files and mapped as they are.
+/* A transducer by input symbol: what a search walks through, as flat arrays that are written to files and mapped as
+ * they are.
  *
  *     symbol[a]       the arcs that read label symbol[a].label, by source, target, output, weight
  *     arc[k]          target and weight: 8 bytes, all that a search needs of an arc
  *     source[k], output[k]
- *     row_first[r]    arcs of one symbol and source are a row; relative to the symbol's first arc; one more entry per symbol
- *                     says where its last row ends
+ *     row_first[r]    arcs of one symbol and source are a row; relative to the symbol's first arc; one more entry per
+ *                     symbol says where its last row ends
  *
- * How the row of a source is found: a symbol with many rows has a bitmap of its sources, and by 64 states the number of rows in
- * front; the others list their rows' sources.
+ * How the row of a source is found: a symbol with many rows has a bitmap of its sources, and by 64 states the number of
+ * rows in front; the others list their rows' sources.
  *
  *     bits[w], rank[w]   place + state / 64: bitmap, rows of the symbol before this word
  *     row_source[i]      place + row
@@ -33,8 +34,8 @@ typedef struct trl__arc {
     float weight;
 } trl__arc;
 
-/* The graph of arcs without input. Ranks number the states so that its arcs lead to higher ranks, or stay within a cyclic component, which
- * is a range of ranks. */
+/* The graph of arcs without input. Ranks number the states so that its arcs lead to higher ranks, or stay within a
+ * cyclic component, which is a range of ranks. */
 typedef struct trl__epsilons {
     int32_t symbol; /* -1: there are none; else 0 */
     int has_cycles;
@@ -76,7 +77,8 @@ int trl__transducer_check(const trl_transducer *transducer, uint32_t symbol, trl
 
 uint64_t trl__symbol_hash(const trl_transducer *transducer, const trl__symbol *symbol);
 
-/* Fills in `epsilons`, the last step of making a transducer. Returns 0, TRL_ELIMIT (a cycle of negative cost), TRL_ENOMEM. */
+/* Fills in `epsilons`, the last step of making a transducer. Returns 0, TRL_ELIMIT (a cycle of negative cost),
+ * TRL_ENOMEM. */
 int trl__epsilons_prepare(trl_transducer *transducer, trl_error *err);
 void trl__epsilons_free(trl__epsilons *epsilons);
 

@@ -1,9 +1,11 @@
-/* Training: the M-step, weights from expected counts, and its repetition. Normalised within groups, arcs of a state and its end (joint), or arcs of a state with the same
- * input (conditional), they are the weights of the highest likelihood given the counts, so repeating counting and estimating never lowers the
- * likelihood (Baum and Eagon, "An inequality with applications to statistical estimation", 1967; for transducers, Eisner, "Parameter
- * estimation for probabilistic finite-state transducers", 2002).
+/* Training: the M-step, weights from expected counts, and its repetition. Normalised within groups, arcs of a state and
+ * its end (joint), or arcs of a state with the same input (conditional), they are the weights of the highest likelihood
+ * given the counts, so repeating counting and estimating never lowers the likelihood (Baum and Eagon, "An inequality
+ * with applications to statistical estimation", 1967; for transducers, Eisner, "Parameter estimation for probabilistic
+ * finite-state transducers", 2002).
  *
- * Arcs whose count is 0, of groups that have counts, are left out: nothing is lost, since their count would be 0 in every round to come.
+ * Arcs whose count is 0, of groups that have counts, are left out: nothing is lost, since their count would be 0 in
+ * every round to come.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -11,8 +13,7 @@
 
 #include <math.h>
 
-#define LEAST \
-    1e-30 /* of a group's counts: what is below can't be needed by any input, and sums of it are too small for a float */
+#define LEAST 1e-30 /* of a group's counts: no input can need what is below, and its sums are too small for a float */
 
 /* -log(count / total), or the old weight where nothing was counted. */
 static float new_weight(double count, double total, float old)

@@ -1,14 +1,17 @@
-/* The transducer's file: a container of kind "transducer", version 1. The arrays are those of transducer_data.h, one section each.
+/* The transducer's file: a container of kind "transducer", version 1. The arrays are those of transducer_data.h, one
+ * section each.
  *
  *     info        struct info below
  *     symbols     trl__symbol by label, each with the XXH3 of its part of the large arrays
  *     arcs, sources, outputs, rows, listed, bits, ranks     (carry their own checksums: those of the symbols)
  *     finals      final weight by state
- *     ilabels, inames, olabels, onames   symbol tables: labels, and names with a NUL each, the table's own in front; empty: none
+ *     ilabels, inames, olabels, onames   symbol tables: labels, and names with a NUL each, the table's own in front;
+ *                                        empty: none
  *
- * Opening looks at everything but the large arrays: O(symbols + states). The part of a symbol is compared with its checksum and
- * with what must hold (states that are there, rows that follow each other) when it is walked for the first time, so a damaged file is
- * refused and can't lead a search astray, and a search that needs few symbols reads little of the file.
+ * Opening looks at everything but the large arrays: O(symbols + states). The part of a symbol is compared with its
+ * checksum and with what must hold (states that are there, rows that follow each other) when it is walked for the first
+ * time, so a damaged file is refused and can't lead a search astray, and a search that needs few symbols reads little
+ * of the file.
  */
 #include "base/bytes.h"
 #include "base/fail.h"

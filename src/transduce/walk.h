@@ -4,8 +4,9 @@
  *     best   arcs of these rows (or all arcs of the symbol) into cells that keep the smallest (score, arc)
  *     sums   arcs of these rows as probabilities, copied one after the other, then added up; and the same backwards
  *
- * A cell is 64 bits: the score in an order of bits that compares as the numbers do, then the arc. So the minimum of two cells is
- * one comparison, ties go to the first arc, and the outcome does not depend on the order of walking (Argueta and Chiang, 2017, 5.1).
+ * A cell is 64 bits: the score in an order of bits that compares as the numbers do, then the arc. So the minimum of two
+ * cells is one comparison, ties go to the first arc, and the outcome does not depend on the order of walking (Argueta
+ * and Chiang, 2017, 5.1).
  */
 #ifndef TRL_TRANSDUCE_WALK_H
 #define TRL_TRANSDUCE_WALK_H
@@ -91,7 +92,8 @@ typedef struct trl__walk {
     /* The rows of sources that are alive; how many. Rows rise unless there are few nodes. */
     size_t (*hits)(const trl_transducer *t, const trl__symbol *s, const trl__alive *alive, trl__hit *out);
 
-    /* Scores of nodes plus `weight` plus the arc's into the cells; back is `base` plus the arc's number within the symbol. */
+    /* Scores of nodes plus `weight` plus the arc's into the cells; back is `base` plus the arc's number within the
+     * symbol. */
     void (*best_rows)(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
                       const float *score, float weight, uint32_t base, trl__best_cells *cells);
 
@@ -99,8 +101,9 @@ typedef struct trl__walk {
     void (*best_all)(const trl_transducer *t, const trl__symbol *s, const float *score, uint32_t base,
                      trl__best_cells *cells);
 
-    /* Copies the arcs of the rows to `edges`, weights as probabilities when asked for, and makes a run of each row. Stops when there is no
-     * `room` for a row's edges (there is for TRL__WALK_PAD more); returns how many rows were copied. */
+    /* Copies the arcs of the rows to `edges`, weights as probabilities when asked for, and makes a run of each row.
+     * Stops when there is no `room` for a row's edges (there is for TRL__WALK_PAD more); returns how many rows were
+     * copied. */
     size_t (*copy_rows)(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
                         int probability, trl__edge *edges, size_t room, trl__run *runs);
 
@@ -112,8 +115,8 @@ typedef struct trl__walk {
     void (*back_runs)(const trl__run *runs, size_t count, const trl__edge *edges, const double *beta, double factor,
                       double *sum);
 
-    /* The same, and what each edge is worth, share * alpha[node] * probability * beta[target], with its arc, where that is not 0. Returns how
-     * many; there is room for all. */
+    /* The same, and what each edge is worth, share * alpha[node] * probability * beta[target], with its arc, where that
+     * is not 0. Returns how many; there is room for all. */
     size_t (*count_runs)(const trl__run *runs, size_t count, const trl__edge *edges, const double *beta, double factor,
                          double *sum, const double *alpha, double share, uint64_t *arcs, double *counts);
 } trl__walk;

@@ -1,8 +1,8 @@
 /* The loops of walk.h; the file that includes this one says for which instruction set (KERNEL).
  *
- * A step touches rows here and there in gigabytes: almost every row is a wait for memory, so rows are asked for well before they are
- * used, first the entry that says where a row begins, then its arcs. There are no branches on data: whether an arc improves its cell
- * or finds a new state can't be foreseen.
+ * A step touches rows here and there in gigabytes: almost every row is a wait for memory, so rows are asked for well
+ * before they are used, first the entry that says where a row begins, then its arcs. There are no branches on data:
+ * whether an arc improves its cell or finds a new state can't be foreseen.
  */
 #include "transduce/walk.h"
 
@@ -114,8 +114,8 @@ static inline void improve(trl__best_cells *cells, uint32_t target, uint64_t key
     cells->cell[target] = key < old ? key : old;
 }
 
-/* `positive`: no score is below 0, and its bits need not be turned round. The loop is as long as its instructions are many: this takes a
- * quarter of them away. */
+/* `positive`: no score is below 0, and its bits need not be turned round. The loop is as long as its instructions are
+ * many: this takes a quarter of them away. */
 static inline void rows_into_cells(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
                                    const float *score, float weight, uint32_t base, int positive, trl__best_cells *out)
 {

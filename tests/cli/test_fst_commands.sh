@@ -136,6 +136,12 @@ expect 3 "$TRELLIS" fst arpa a.txt
 contains "$err" "no ARPA file" "text as a model"
 expect 0 "$TRELLIS" fst info --json a.fst
 contains "$out" '"arcs": 3' "numbers as JSON"
+
+# Bytes don't go to a terminal; text does.
+if command -v script >/dev/null; then
+    contains "$(script -qc "'$TRELLIS' fst invert a.fst" /dev/null)" "the result is binary, and this is a terminal" "a terminal"
+    contains "$(script -qc "'$TRELLIS' fst print a.fst" /dev/null)" $'0\t1\t1\t2' "text on a terminal"
+fi
 if command -v dot >/dev/null; then
     fst draw named.fst | dot -Tsvg >picture.svg || wrong "Graphviz refuses the picture"
     grep -q 'one:two/0.5' picture.svg || wrong "the picture lacks a label"

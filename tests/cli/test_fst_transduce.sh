@@ -73,6 +73,9 @@ expect 0 "$trellis" fst viterbi --weights trained.trt input.txt
 [[ $out == 0.40546*'the cat </s>' ]] || wrong "trained and mapped: $out"
 
 # What is wrong is said.
+printf '%s\n' 'le chat </s>' 'le chien </s>' 'chat' >unknown.txt
+expect 1 "$trellis" fst viterbi fig1.fst unknown.txt
+contains "$err" "fst viterbi: 2 of 3 inputs have no path; 1 of them with words that the symbol table does not have, the first is input 2" "a word that is not there"
 expect 2 "$trellis" fst viterbi --method magic fig1.fst input.txt
 expect 2 "$trellis" fst viterbi fig1.fst input.txt input.txt
 expect 3 "$trellis" fst viterbi missing.fst input.txt

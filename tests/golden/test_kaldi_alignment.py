@@ -61,7 +61,7 @@ def transitions_of(model, unit):
 
 def check_contexts(model, ids, record):
     phones = list(phones_of(record))
-    names = ["-", *(name for name, first in phones), "-"]
+    names = ["#", *(name for name, first in phones), "#"]
     windows = "".join(" ".join(names[i : i + 3]) + "\n" for i in range(len(phones)))
     answers = trellis("model", "show", model, "--context", "-", input=windows.encode()).decode().splitlines()
     ends = [first for name, first in phones[1:]] + [len(ids)]

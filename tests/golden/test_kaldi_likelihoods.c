@@ -1,5 +1,5 @@
-/* Likelihoods of Kaldi's own models of AN4, monophones and triphones, against those that Kaldi computed of the same features
- * (gmm-compute-likes), for every instruction set. Kaldi's text has seven digits. */
+/* Likelihoods of Kaldi's own models of AN4, monophones and triphones, against those that Kaldi computed of the same
+ * features (gmm-compute-likes), for every instruction set. Kaldi's text has seven digits. */
 #include "backend/backend.h"
 #include "cmocka_test.h"
 #include "model/kaldi_io.h"
@@ -21,8 +21,8 @@ static const char *golden(const char *name)
     return path;
 }
 
-/* The largest difference over all frames and tied states of an utterance; of numbers beyond 1000, for which seven digits are
- * not enough, per 1000. */
+/* The largest difference over all frames and tied states of an utterance; of numbers beyond 1000, for which seven
+ * digits are not enough, per 1000. */
 static double compare(trl__stream *stream, const trl__parameters *parameters, const trl_matrix *frames,
                       const trl_matrix *expected)
 {

@@ -1,5 +1,5 @@
-/* Kaldi's own models of AN4: read, they say what Kaldi's tools print of them; written again, they are the same files, but for
- * the last bits of the Gaussians, which Kaldi keeps as 1 / variance and mean / variance. */
+/* Kaldi's own models of AN4: read, they say what Kaldi's tools print of them; written again, they are the same files,
+ * but for the last bits of the Gaussians, which Kaldi keeps as 1 / variance and mean / variance. */
 #include "foreign_model.h"
 #include "base/text_file.h"
 #include "feat/kaldi_matrix.h"
@@ -71,8 +71,8 @@ static float float_at(const char *bytes)
     return value;
 }
 
-/* Walks along both files; only numbers inside of <DiagGMM> may differ, and by no more than that: a relative error of `most`, or
- * for constants, which are sums, an absolute one. Returns how many numbers were not the same. */
+/* Walks along both files; only numbers inside of <DiagGMM> may differ, and by no more than that: a relative error of
+ * `most`, or for constants, which are sums, an absolute one. Returns how many numbers were not the same. */
 static size_t compare_binary(const char *ours, const char *theirs, size_t size, double most)
 {
     size_t i = (size_t)(find(theirs, theirs + size, "<DIMENSION>") - theirs), different = 0;
@@ -260,8 +260,8 @@ static void context_without_tree_is_refused(void **state)
     trl_model_destroy(alone);
 }
 
-/* Every leaf is there; each state's tied states are the triples that Kaldi made of them (trl__model_finish saw to it, here once
- * more by windows); and written and read again, every window has the same tied state. */
+/* Every leaf is there; each state's tied states are the triples that Kaldi made of them (trl__model_finish saw to it,
+ * here once more by windows); and written and read again, every window has the same tied state. */
 static void tree_comes_back(void **state)
 {
     (void)state;
@@ -323,7 +323,8 @@ static double number_after(const char *line, const char *text, double otherwise)
     return place ? strtod(place + strlen(text), NULL) : otherwise;
 }
 
-/* show-transitions: "Transition-id = 3 p = 0.196297 … [0 -> 2]" below "Transition-state 1: phone = SIL hmm-state = 0 pdf = 0". */
+/* show-transitions: "Transition-id = 3 p = 0.196297 … [0 -> 2]" below "Transition-state 1: phone = SIL hmm-state = 0
+ * pdf = 0". */
 static void transitions_are_kaldis(void **state)
 {
     (void)state;
@@ -374,8 +375,8 @@ static void expect_phone(FILE *ctm, const char *id, size_t begin, size_t end, in
     assert_true(fabs(start - 0.01 * (double)begin) < 1e-6 && fabs(length - 0.01 * (double)(end - begin)) < 1e-6);
 }
 
-/* Goes along the frames, and from phone to phone: one ends with the way out of its last state, behind which Kaldi puts the self-loops of
- * that state. */
+/* Goes along the frames, and from phone to phone: one ends with the way out of its last state, behind which Kaldi
+ * puts the self-loops of that state. */
 static void expect_phones(const trl_model *model, const char *id, const int32_t *ids, size_t frames, FILE *ctm)
 {
     for (size_t f = 0, begin = 0, left = 0; f < frames; f++) {

@@ -1,6 +1,6 @@
 /* Random utterances of some hundred nodes and frames, half of them with contexts: all ways to search agree, and none depends on what was searched before. */
 #include "align_case.h"
-#include "tree_fixture.h"
+#include "random_tree.h"
 
 static void make_case(align_case *c, uint64_t number, int most_words, int most_frames)
 {

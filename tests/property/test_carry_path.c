@@ -3,7 +3,7 @@
  * such path only is test_align_brute_force's law. */
 #include "align_case.h"
 #include "align/carry_path.h"
-#include "tree_fixture.h"
+#include "random_tree.h"
 
 #define MOST_RUNS 200
 #define CASES 6000

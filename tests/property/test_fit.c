@@ -1,7 +1,7 @@
 /* The fit of words and sound: by its definition on random utterances, and which of many stand out. */
 #include "align_case.h"
 #include "align/fit.h"
-#include "tree_fixture.h"
+#include "random_tree.h"
 
 static void make_case(align_case *c, uint64_t number, int least_frames, int most_frames)
 {

@@ -1,4 +1,5 @@
-/* Determinization: the meaning stays, no input label is there twice, what can't be done is refused; against all paths of small machines. */
+/* Determinization: the meaning stays, no input label is there twice, what can't be done is refused; against all paths
+ * of small machines. */
 #include "fst_path_list.h"
 
 #include "base/memory.h"
@@ -384,7 +385,8 @@ static void weights_nearer_than_delta_are_the_same(void **state)
     }
 }
 
-/* Two arcs with label 1 to one state, and one with label 2: after either the state stands alone, whatever rounding says. */
+/* Two arcs with label 1 to one state, and one with label 2: after either the state stands alone, whatever rounding
+ * says. */
 static void sums_of_shares_are_one(void **state)
 {
     (void)state;

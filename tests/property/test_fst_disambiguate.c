@@ -114,7 +114,8 @@ static void functional_transducers_get_one_path_for_each_input(void **state)
     assert_true(ambiguous > 200);
 }
 
-/* Two paths for one string, by definition: pairs of states that one string leads to, apart at least once, that end or meet. */
+/* Two paths for one string, by definition: pairs of states that one string leads to, apart at least once, that end or
+ * meet. */
 static int is_ambiguous(const trl_fst *fst)
 {
     enum { MOST = 200 };

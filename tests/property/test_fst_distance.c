@@ -1,5 +1,5 @@
-/* Distances against plain iteration of their definition; pushing and reweighting against meaning, and against what they promise of every
- * state. */
+/* Distances against plain iteration of their definition; pushing and reweighting against meaning, and against what they
+ * promise of every state. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"
@@ -340,8 +340,8 @@ static void labels_pushed_to_the_ends_mean_the_same(void **state)
     }
 }
 
-/* "7 8" before and "9" behind everything that a random machine writes: what all outputs have in common is gone when it is removed, and
- * the inputs keep their weights. */
+/* "7 8" before and "9" behind everything that a random machine writes: what all outputs have in common is gone when it
+ * is removed, and the inputs keep their weights. */
 static void a_common_affix_can_be_removed(void **state)
 {
     (void)state;

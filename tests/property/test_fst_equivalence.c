@@ -1,5 +1,5 @@
-/* Equal, isomorphic, equivalent: machines that are changed a little are told apart, those that only look different are not. Encoding and
- * decoding give the machine back. */
+/* Equal, isomorphic, equivalent: machines that are changed a little are told apart, those that only look different are
+ * not. Encoding and decoding give the machine back. */
 #include "temp_folder.h"
 
 #include "fst_path_list.h"
@@ -21,8 +21,8 @@ static machine_kind some_kind(int round, random_source *r)
     return kind;
 }
 
-/* The machine with the states of `order` in place of its own, and its arcs turned around; `change` alters one arc or end of those that
- * the walk finds as number `at`: 1 a weight, 2 a label, 3 an end. Returns whether that happened. */
+/* The machine with the states of `order` in place of its own, and its arcs turned around; `change` alters one arc or
+ * end of those that the walk finds as number `at`: 1 a weight, 2 a label, 3 an end. Returns whether that happened. */
 static int rebuilt(const trl_fst *fst, const int32_t *order, int turned, int change, int at, trl_fst **out)
 {
     trl_semiring semiring = trl_fst_semiring(fst);
@@ -84,7 +84,8 @@ static void equal_machines_are_the_same_arc_by_arc(void **state)
     }
 }
 
-/* Deterministic and without useless states, so that every change can be seen. Cyclic weights may meet the limit: NULL. */
+/* Deterministic and without useless states, so that every change can be seen. Cyclic weights may meet the limit:
+ * NULL. */
 static trl_fst *random_trimmed(int round, random_source *r)
 {
     machine_kind kind = some_kind(round, r);

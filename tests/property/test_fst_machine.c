@@ -1,5 +1,5 @@
-/* Machines as data: arcs stay what they are in whatever order they were added; copies, trimming and properties against plain
- * definitions. */
+/* Machines as data: arcs stay what they are in whatever order they were added; copies, trimming and properties against
+ * plain definitions. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"

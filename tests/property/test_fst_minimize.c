@@ -1,4 +1,5 @@
-/* Minimization: the meaning stays, and there are as many states as there are different futures, counted by definition. */
+/* Minimization: the meaning stays, and there are as many states as there are different futures, counted by
+ * definition. */
 #include "fst_path_list.h"
 
 #include "base/memory.h"
@@ -325,7 +326,8 @@ static int any_match(const trl_fst *fst, uint8_t differ[MOST][MOST], trl_arc a, 
     return 0;
 }
 
-/* Bisimilar by definition: the largest relation in which each arc of one has a like of the other. Unweighted acceptors. */
+/* Bisimilar by definition: the largest relation in which each arc of one has a like of the other. Unweighted
+ * acceptors. */
 static int32_t count_bisimilar(const trl_fst *fst)
 {
     static uint8_t differ[MOST][MOST];

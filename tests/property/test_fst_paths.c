@@ -264,8 +264,8 @@ static void weights_may_be_negative(void **state)
     }
 }
 
-/* Diamonds in a row, where the side that looks dearer first is cheaper in the end: whoever goes on from the nearest state works on the
- * last one again and again, twice as often for each diamond in front of it. */
+/* Diamonds in a row, where the side that looks dearer first is cheaper in the end: whoever goes on from the nearest
+ * state works on the last one again and again, twice as often for each diamond in front of it. */
 static void what_looks_dear_first_does_not_hold_the_search_up(void **state)
 {
     (void)state;

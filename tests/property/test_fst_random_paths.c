@@ -1,4 +1,5 @@
-/* Random paths: as often as their probabilities say; equivalence by chance; and where labels wait: synchronizing, epsilon normalization. */
+/* Random paths: as often as their probabilities say; equivalence by chance; and where labels wait: synchronizing,
+ * epsilon normalization. */
 #include "fst_fixture.h"
 
 #include "base/memory.h"

@@ -488,7 +488,8 @@ static void test_apply(void **state)
 {
     (void)state;
     data *d = plain_data(2, 3, 4, 10), *before = plain_data(2, 3, 4, 10);
-    d->model.independent = (trl__model_mixtures){d->first_gaussian, NULL, before->mean, before->variance};
+    d->model.independent = (trl__model_mixtures){
+        .first_gaussian = d->first_gaussian, .mean = before->mean, .variance = before->variance};
     const double a[] = {1, 2, 3, 0, -1, 0.5, 4, 0, 0};
     assert_int_equal(trl__stc_apply(&d->model, a, NULL), 0);
     data *same = plain_data(2, 3, 4, 10);

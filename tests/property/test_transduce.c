@@ -1,4 +1,5 @@
-/* Strings, pairs and lattices through random transducers: every method against the definition (meaning_of, and all paths one by one). */
+/* Strings, pairs and lattices through random transducers: every method against the definition (meaning_of, and all
+ * paths one by one). */
 #include "../fst_fixture.h"
 #include "base/memory.h"
 #include "transduce/search.h"
@@ -177,7 +178,8 @@ static void sums_are_what_they_mean(void **state)
     check_definition(TRL_LOG, 1, 1500);
 }
 
-/* Sums that one double can't hold beside each other, and arcs whose probability is no float: logarithms are used then. */
+/* Sums that one double can't hold beside each other, and arcs whose probability is no float: logarithms are used
+ * then. */
 static void sums_of_wide_ranges_are_right(void **state)
 {
     (void)state;

@@ -53,7 +53,8 @@ static int never_falls(void *user, int round, const trl_counts *counts, trl_erro
     return 0;
 }
 
-/* Round 0 may have weights that are no probabilities, and so a likelihood above that of any that are; from round 1 on it never falls. */
+/* Round 0 may have weights that are no probabilities, and so a likelihood above that of any that are; from round 1 on
+ * it never falls. */
 static void likelihood_never_falls(void **state)
 {
     (void)state;

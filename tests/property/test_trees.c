@@ -1,5 +1,6 @@
-/* Laws of trees and of models with them, over random ones: looked up by rules, kept by copies, files and Kaldi's form. */
-#include "rule_tree_fixture.h"
+/* Laws of trees and of models with them, over random ones: looked up by rules, kept by copies, files and Kaldi's
+ * form. */
+#include "tree_fixture.h"
 
 #define CASES 400
 #define WINDOWS 60

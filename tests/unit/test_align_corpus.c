@@ -1,7 +1,7 @@
 /* Alignment of sound that was put together from tones, so that every boundary is known. */
 #include "align_fixture.h"
 #include "make_sound.h"
-#include "tree_fixture.h"
+#include "random_tree.h"
 
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>

@@ -124,7 +124,7 @@ static void wrong_trees_are_refused(void **state)
     REFUSE(t->centre = -1, "window");
     REFUSE(t->states = 0, "units and states");
     REFUSE(t->nodes = 0, "no leaves");
-    REFUSE(t->leaves = 19, "more leaves than nodes");
+    REFUSE(t->leaves = 19, "fewer nodes than tied states");
     REFUSE(t->leaves = 16, "no leaf for tied state 15");
     REFUSE(t->leaves = 14, "node 6");
     REFUSE(t->root[0] = 18, "a root does not exist");

@@ -1,6 +1,6 @@
 /* Graphs whose arcs and weights can be counted by hand. */
 #include "align_fixture.h"
-#include "tree_fixture.h"
+#include "random_tree.h"
 
 static trl_lexicon *lexicon;
 static trl_model *model;

@@ -1,17 +1,18 @@
 /* Weighted determinization: the subset construction with what each state of a subset still owes.
  *
- * A state of the result is a set of (state, string, weight): what has been read leads to those states, and on the way there the
- * string and the weight more than what the result has written. An arc of the result takes all arcs with its label together, writes the first
- * label that all of their strings begin with, costs the sum of their weights, and leaves the rest in its subset (Mohri, "Finite-state transducers in
- * language and speech processing", 1997). At an end, strings that are left are written by arcs of their own.
+ * A state of the result is a set of (state, string, weight): what has been read leads to those states, and on the way
+ * there the string and the weight more than what the result has written. An arc of the result takes all arcs with its
+ * label together, writes the first label that all of their strings begin with, costs the sum of their weights, and
+ * leaves the rest in its subset (Mohri, "Finite-state transducers in language and speech processing", 1997). At an end,
+ * strings that are left are written by arcs of their own.
  *
  * Subsets lie one behind the other in one array in the order they were found, and strings are numbers, so nothing is
- * allocated per state. A subset is built at the end of the array and taken back when it is there already. Weights are compared as
- * multiples of delta, but kept as they are. Several outputs of one input are the same state with several strings.
- * O(arcs of all subsets), times the logarithm of the largest label and state by radix sort.
+ * allocated per state. A subset is built at the end of the array and taken back when it is there already. Weights are
+ * compared as multiples of delta, but kept as they are. Several outputs of one input are the same state with several
+ * strings. O(arcs of all subsets), times the logarithm of the largest label and state by radix sort.
  *
- * With pruning, states are taken in the order of the best path through them: the first time is then the best, as in A*, and arcs
- * that are on no path within the threshold never come into being.
+ * With pruning, states are taken in the order of the best path through them: the first time is then the best, as in A*,
+ * and arcs that are on no path within the threshold never come into being.
  */
 #include "fst/components.h"
 #include "fst/distance.h"
@@ -109,8 +110,8 @@ static int check_conflict(builder *b, int32_t state)
     return b->coaccessible[state] ? more_than_one_output(b) : 0;
 }
 
-/* Adds an element to the subset that begins at `begin`. Elements come sorted by state; equal ones become one, and those of a state are kept
- * in the order of their strings. */
+/* Adds an element to the subset that begins at `begin`. Elements come sorted by state; equal ones become one, and those
+ * of a state are kept in the order of their strings. */
 static int add_element(builder *b, size_t begin, trl__element e)
 {
     trl__element *all = b->subsets.elements;

@@ -1,12 +1,15 @@
-/* Disambiguation: one path for each input, with the weight of all that there were (Mohri and Riley, "On the disambiguation of weighted automata", 2015).
+/* Disambiguation: one path for each input, with the weight of all that there were (Mohri and Riley, "On the
+ * disambiguation of weighted automata", 2015).
  *
- * Two states share a future when some string leads from both to an end. The subset construction with heads gives a machine with the paths of the old one, but
- * each path weighs what all paths of its string weigh together: a state knows the states beside its head that matter for that. Of the
- * paths of a string one is then to stay. Where several of them come together (in a state, or by ending), only the arc from the state with the
- * lowest head stays. That loses no string: each of these heads is among what the others' states know, so whatever leads to one of
- * them leads to the lowest as well.
+ * Two states share a future when some string leads from both to an end. The subset construction with heads gives a
+ * machine with the paths of the old one, but each path weighs what all paths of its string weigh together: a state
+ * knows the states beside its head that matter for that. Of the paths of a string one is then to stay. Where several of
+ * them come together (in a state, or by ending), only the arc from the state with the lowest head stays. That loses no
+ * string: each of these heads is among what the others' states know, so whatever leads to one of them leads to the
+ * lowest as well.
  *
- * Both searches are over pairs of states that one string leads to: O(pairs of arcs with the same label), at worst the square of the machine.
+ * Both searches are over pairs of states that one string leads to: O(pairs of arcs with the same label), at worst the
+ * square of the machine.
  */
 #include "fst/arc_order.h"
 #include "fst/subset_construction.h"

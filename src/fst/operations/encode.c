@@ -1,7 +1,8 @@
 /* Labels and weights as one label, and back.
  *
- * A code is the number of a pair of labels, a weight, or both. Where weights are encoded, an end is an arc as well: its code leads to a final state
- * without arcs, which all ends share. Decoding folds such arcs into final weights again. O(arcs), one look into a table for each.
+ * A code is the number of a pair of labels, a weight, or both. Where weights are encoded, an end is an arc as well: its
+ * code leads to a final state without arcs, which all ends share. Decoding folds such arcs into final weights again.
+ * O(arcs), one look into a table for each.
  */
 #include "fst/codes_data.h"
 #include "fst/weighted.h"
@@ -105,7 +106,8 @@ static int is_plain_end(const trl_fst *fst, int32_t s)
     return arc_count(fst, s) == 0 && !is_zero(final_of(fst, s));
 }
 
-/* Arcs of a state; those that were ends become its final weight where that says the same. `folded` marks the states they led to. */
+/* Arcs of a state; those that were ends become its final weight where that says the same. `folded` marks the states
+ * they led to. */
 static void decode_state(trl_fst *fst, const trl_fst_codes *codes, int32_t s, uint8_t *folded)
 {
     arc *arcs = arcs_of(fst, s);

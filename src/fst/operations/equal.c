@@ -1,11 +1,13 @@
 /* Are two machines the same: state by state; up to the names of states; in what they mean.
  *
- * Isomorphic machines are walked along together from their starts, arcs sorted by their labels and weights. Where a state has several arcs with the
- * same labels and nearly the same weight, which one belongs to which can't be seen; then only a success is an answer.
+ * Isomorphic machines are walked along together from their starts, arcs sorted by their labels and weights. Where a
+ * state has several arcs with the same labels and nearly the same weight, which one belongs to which can't be seen;
+ * then only a success is an answer.
  *
- * Equivalence of deterministic acceptors is Hopcroft and Karp's ("A linear algorithm for testing equivalence of finite automata", 1971): states that the
- * same string leads to are joined, and joined states must agree. Weights are compared as if they were pushed to the start: each
- * one relative to the distances from its two states to the ends. Almost linear in states, times the sorting of arcs.
+ * Equivalence of deterministic acceptors is Hopcroft and Karp's ("A linear algorithm for testing equivalence of finite
+ * automata", 1971): states that the same string leads to are joined, and joined states must agree. Weights are compared
+ * as if they were pushed to the start: each one relative to the distances from its two states to the ends. Almost
+ * linear in states, times the sorting of arcs.
  */
 #include "fst/arc_order.h"
 #include "fst/components.h"

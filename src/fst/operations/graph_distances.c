@@ -1,14 +1,15 @@
 /* Distances in a graph with cycles, from several nodes at once.
  *
- * Best paths: Dijkstra where no weight is below one. Otherwise the nodes are swept over, in an order that follows the edges as
- * far as it can (depth-first, reverse postorder), until nothing gets better: Bellman and Ford, who prove that more sweeps than
- * nodes mean a cycle that gets better for ever. These distances make all weights non-negative (Johnson), and Dijkstra follows.
+ * Best paths: Dijkstra where no weight is below one. Otherwise the nodes are swept over, in an order that follows the
+ * edges as far as it can (depth-first, reverse postorder), until nothing gets better: Bellman and Ford, who prove that
+ * more sweeps than nodes mean a cycle that gets better for ever. These distances make all weights non-negative
+ * (Johnson), and Dijkstra follows.
  *
- * Sums over all paths: x = b + x P is solved by sweeps of Gauss and Seidel in the same order, carrying on what arrived at a node
- * since it was last looked at (Mohri, "Semiring frameworks and algorithms for shortest-distance problems", 2002); the loop of
- * a node on itself is solved at once. In the log semiring all is scaled by best paths first: then no probability is above
- * one, no sum is below one, and nothing can underflow, so that plain arithmetic does and one exponential per edge is enough.
- * A sum that doesn't end is known by what is carried on: it no longer shrinks.
+ * Sums over all paths: x = b + x P is solved by sweeps of Gauss and Seidel in the same order, carrying on what arrived
+ * at a node since it was last looked at (Mohri, "Semiring frameworks and algorithms for shortest-distance problems",
+ * 2002); the loop of a node on itself is solved at once. In the log semiring all is scaled by best paths first: then no
+ * probability is above one, no sum is below one, and nothing can underflow, so that plain arithmetic does and one
+ * exponential per edge is enough. A sum that doesn't end is known by what is carried on: it no longer shrinks.
  */
 #include "fst/distance_heap.h"
 
@@ -226,8 +227,8 @@ static double sweep_sums(sums *s, double delta)
     return more ? left : 0;
 }
 
-/* By how much what is left shrinks from sweep to sweep says how much all further sweeps would add, and so when to end. Between two
- * sweeps whose numbers are powers of two it must have become less. */
+/* By how much what is left shrinks from sweep to sweep says how much all further sweeps would add, and so when to end.
+ * Between two sweeps whose numbers are powers of two it must have become less. */
 static int sum_up(sums *s, double delta, trl_error *err)
 {
     double last = INFINITY, looked_at = INFINITY, shrinks = 0, left;

@@ -1,9 +1,10 @@
-/* Minimization: weights and labels are pushed towards the start, which gives states with the same future the same arcs, and such states are joined.
+/* Minimization: weights and labels are pushed towards the start, which gives states with the same future the same arcs,
+ * and such states are joined.
  *
- * Without cycles (Revuz, "Minimisation of acyclic deterministic automata in linear time", 1992): states are taken after all they lead to. Arcs then already
- * lead to the one state that stands for all its likes, so two states are alike when their final weights and arcs are the same, and a table of those
- * seen finds out. O(arcs), in place. With cycles: partition refinement (bisimulation.c), with pairs of labels and a
- * weight as one label. O(arcs log arcs).
+ * Without cycles (Revuz, "Minimisation of acyclic deterministic automata in linear time", 1992): states are taken after
+ * all they lead to. Arcs then already lead to the one state that stands for all its likes, so two states are alike when
+ * their final weights and arcs are the same, and a table of those seen finds out. O(arcs), in place. With cycles:
+ * partition refinement (bisimulation.c), with pairs of labels and a weight as one label. O(arcs log arcs).
  *
  * Weights are compared as multiples of delta, and those of the first of a class are kept.
  */
@@ -176,8 +177,8 @@ static void free_lists(arc_lists *lists)
     trl__tuples_free(&lists->labels);
 }
 
-/* States with different final weights or different labels are surely different: a first partition, by a hash of these. The set of
- * labels counts, so each adds bits that are there or not. */
+/* States with different final weights or different labels are surely different: a first partition, by a hash of these.
+ * The set of labels counts, so each adds bits that are there or not. */
 static int first_classes(const minimizer *m, const arc_lists *lists, int32_t arcs)
 {
     int32_t states = m->fst->states;

@@ -1,5 +1,6 @@
-/* Pruning: an arc stays when the best path through it, d(s) w h(t) with d the distance from the start and h that to the ends, is within the threshold
- * of the best path of all. Then so is every arc of that path, and no state that stays is useless. O(states + arcs) beyond distances.
+/* Pruning: an arc stays when the best path through it, d(s) w h(t) with d the distance from the start and h that to the
+ * ends, is within the threshold of the best path of all. Then so is every arc of that path, and no state that stays is
+ * useless. O(states + arcs) beyond distances.
  */
 #include "fst/distance.h"
 

@@ -1,6 +1,6 @@
-/* Pushing: weights and output labels as near to the start (or the ends) as they can be. Weights by the distances to the ends as potentials, so
- * that in the log and real semirings the arcs and the end of each state sum up to one, and in the others the best of them weighs
- * one (Mohri, "Weighted automata algorithms", 2009). Labels: push_labels.c.
+/* Pushing: weights and output labels as near to the start (or the ends) as they can be. Weights by the distances to the
+ * ends as potentials, so that in the log and real semirings the arcs and the end of each state sum up to one, and in
+ * the others the best of them weighs one (Mohri, "Weighted automata algorithms", 2009). Labels: push_labels.c.
  */
 #include "fst/distance.h"
 #include "fst/push_labels.h"

@@ -1,9 +1,11 @@
-/* Pushing of output labels. The potential of a state is the longest string that all outputs from it to the ends begin with (towards the ends: that
- * all outputs from the start to it end with). An arc takes in the potential of the state it leads to and leaves out that of its own; where
- * more than one label is then to be written, states that read nothing follow it, shared by arcs that go on alike.
+/* Pushing of output labels. The potential of a state is the longest string that all outputs from it to the ends begin
+ * with (towards the ends: that all outputs from the start to it end with). An arc takes in the potential of the state
+ * it leads to and leaves out that of its own; where more than one label is then to be written, states that read nothing
+ * follow it, shared by arcs that go on alike.
  *
- * Strings are lists of shared cells (label_strings.h), those towards the ends with the last label first, so that either way the
- * common part is at the front. Components in topological order; within a cyclic one again and again until nothing gets shorter.
+ * Strings are lists of shared cells (label_strings.h), those towards the ends with the last label first, so that either
+ * way the common part is at the front. Components in topological order; within a cyclic one again and again until
+ * nothing gets shorter.
  */
 #include "fst/components.h"
 #include "fst/label_strings.h"
@@ -172,7 +174,8 @@ static int emit_chains(pushing *p, trl_error *err)
     return code;
 }
 
-/* What all outputs have in common: given back in front of the start, or, towards the ends, what is taken from each end. */
+/* What all outputs have in common: given back in front of the start, or, towards the ends, what is taken from each
+ * end. */
 static int32_t find_affix(pushing *p, int remove_affix)
 {
     int32_t affix = UNKNOWN;

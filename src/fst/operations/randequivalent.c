@@ -1,8 +1,9 @@
-/* Are two machines equivalent, as far as random paths show? What a path of one of them reads and writes must weigh the same in both.
+/* Are two machines equivalent, as far as random paths show? What a path of one of them reads and writes must weigh the
+ * same in both.
  *
- * The weight of a pair of strings is the sum over all paths with it: the states of the machine, together with the places
- * reached in both strings, make a machine of their own, and its distance is asked for. Cost per path: the part of
- * (states x input x output) that is reached.
+ * The weight of a pair of strings is the sum over all paths with it: the states of the machine, together with the
+ * places reached in both strings, make a machine of their own, and its distance is asked for. Cost per path: the part
+ * of (states x input x output) that is reached.
  */
 #include "fst/distance.h"
 #include "base/tuple_table.h"

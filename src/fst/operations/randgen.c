@@ -1,5 +1,5 @@
-/* Random paths: from the start, at every state one of its arcs or its end is chosen, all alike or by their weights, until the end is.
- * Random numbers are those of (seed, path, step), so path i is the same however many are asked for.
+/* Random paths: from the start, at every state one of its arcs or its end is chosen, all alike or by their weights,
+ * until the end is. Random numbers are those of (seed, path, step), so path i is the same however many are asked for.
  *
  * By weight, the choices of a state are the sums of their probabilities so far: a step costs O(arcs of the state).
  */
@@ -118,7 +118,8 @@ static int write_path(generator *g, int32_t end, trl_fst *out, trl_error *err)
 
 /* ---- A tree of all paths ---- */
 
-/* Where the tree goes on by an arc; arcs and ends count the paths, in `second` of no semiring but as plain numbers beside the machine. */
+/* Where the tree goes on by an arc; arcs and ends count the paths, in `second` of no semiring but as plain numbers
+ * beside the machine. */
 typedef struct tree {
     trl_fst *out;
     int32_t *origin; /* by state of the tree: that of the machine */

@@ -19,8 +19,9 @@ static int is_busy_end(const trl_fst *fst, int32_t s)
     return !is_zero(final_of(fst, s)) && fst->range[s].room > 0 && fst->range[s].room < UINT32_MAX;
 }
 
-/* Each end is about to get an arc. A range that grows moves behind all others; where most arcs would, they are moved apart in place
- * instead, from the last to the first, each by as many as there are ends before it: that touches no new memory. */
+/* Each end is about to get an arc. A range that grows moves behind all others; where most arcs would, they are moved
+ * apart in place instead, from the last to the first, each by as many as there are ends before it: that touches no new
+ * memory. */
 static int make_room_at_ends(trl_fst *fst, trl_error *err)
 {
     uint64_t ends = 0, moving = 0, behind = 0;

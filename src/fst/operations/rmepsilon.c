@@ -1,11 +1,12 @@
-/* Removal of epsilons. A state's new arcs are its own without epsilon and, behind each epsilon arc, the new arcs of the state it leads to,
- * which are known already: components of the epsilon arcs are worked on from the last to the first, so no closure is walked twice.
- * In a component with a cycle the distances between its states stand for the epsilons inside it (Mohri, "Generic
- * epsilon-removal and input epsilon-normalization algorithms for weighted transducers", 2002).
+/* Removal of epsilons. A state's new arcs are its own without epsilon and, behind each epsilon arc, the new arcs of the
+ * state it leads to, which are known already: components of the epsilon arcs are worked on from the last to the first,
+ * so no closure is walked twice. In a component with a cycle the distances between its states stand for the epsilons
+ * inside it (Mohri, "Generic epsilon-removal and input epsilon-normalization algorithms for weighted transducers",
+ * 2002).
  *
- * Arcs of a state that become alike are one. Lists are merged through a small table, the longest list last, which is only looked up:
- * a back-off state's thousands of arcs meet a table with the few arcs of the state above it.
- * Cost: the size of the result, and of the lists that states have which epsilons alone lead to.
+ * Arcs of a state that become alike are one. Lists are merged through a small table, the longest list last, which is
+ * only looked up: a back-off state's thousands of arcs meet a table with the few arcs of the state above it. Cost: the
+ * size of the result, and of the lists that states have which epsilons alone lead to.
  */
 #include "fst/components.h"
 #include "fst/distance.h"
@@ -77,8 +78,9 @@ static int find_components(removal *r, trl_error *err)
     return code;
 }
 
-/* Room for the arcs of the result, so that they need not move while their number grows: as many as there are if none are alike. That can be
- * far too many (chains of epsilons with several ways between them), so no more than four times the arcs there are. */
+/* Room for the arcs of the result, so that they need not move while their number grows: as many as there are if none
+ * are alike. That can be far too many (chains of epsilons with several ways between them), so no more than four times
+ * the arcs there are. */
 static int make_room(removal *r, trl_error *err)
 {
     const int32_t *component = r->components.component;

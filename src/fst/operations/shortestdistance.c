@@ -1,10 +1,12 @@
 /* Shortest distances, component by component.
  *
- * Strongly connected components come in topological order, so each is done once, with all that leads into it (from the start) or out of it (to
- * the ends) known. A component without a cycle is one state: its arcs are looked at, no queue is needed. One with cycles is
- * made a graph of its own, and graph_distances.c has the rest. O(states + arcs) without cycles.
+ * Strongly connected components come in topological order, so each is done once, with all that leads into it (from the
+ * start) or out of it (to the ends) known. A component without a cycle is one state: its arcs are looked at, no queue
+ * is needed. One with cycles is made a graph of its own, and graph_distances.c has the rest. O(states + arcs) without
+ * cycles.
  *
- * In the log semiring a sum is kept as (base, sum) with the value base - log sum: one exponential per arc, one logarithm per state.
+ * In the log semiring a sum is kept as (base, sum) with the value base - log sum: one exponential per arc, one
+ * logarithm per state.
  */
 #include "fst/components.h"
 #include "fst/distance.h"

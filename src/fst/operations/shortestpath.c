@@ -1,14 +1,15 @@
 /* Best paths.
  *
- * One: Dijkstra from the start, until nothing left can end better than what has ended. With negative weights it goes on till
- * nothing gets better, and works again on states that did; that can take for ever, so where it takes long the path goes along the
- * distances to the ends.
+ * One: Dijkstra from the start, until nothing left can end better than what has ended. With negative weights it goes on
+ * till nothing gets better, and works again on states that did; that can take for ever, so where it takes long the path
+ * goes along the distances to the ends.
  *
- * Several: the distances to the ends are known, and with them what each way to go on from a state will cost in the end. Every path goes some way along a
- * known path, takes another option there than paths before it, and follows the best options to the end. So the next path is the cheapest of these
- * candidates, and brings one new candidate for each of its new states, and one for the state where it left: n paths of length l
- * cost O(n l log(n l)) beyond the distances (after Eppstein, "Finding the k shortest paths", 1998). The options of a state are put in
- * order only when it is visited, and only as far as they are asked for.
+ * Several: the distances to the ends are known, and with them what each way to go on from a state will cost in the end.
+ * Every path goes some way along a known path, takes another option there than paths before it, and follows the best
+ * options to the end. So the next path is the cheapest of these candidates, and brings one new candidate for each of
+ * its new states, and one for the state where it left: n paths of length l cost O(n l log(n l)) beyond the distances
+ * (after Eppstein, "Finding the k shortest paths", 1998). The options of a state are put in order only when it is
+ * visited, and only as far as they are asked for.
  */
 #include "fst/best_paths.h"
 #include "fst/distance_heap.h"
@@ -83,7 +84,8 @@ static int search_one(single *s)
     return code < 0 ? -1 : left == 0;
 }
 
-/* The steps from the end. Where rounding made a cycle seem to get better, they may have no beginning: returns 1 as well. */
+/* The steps from the end. Where rounding made a cycle seem to get better, they may have no beginning: returns 1 as
+ * well. */
 static int trace_one(const single *s, path_arcs *path)
 {
     for (int32_t at = s->end; at != s->fst->start; at = s->steps[at].from)
@@ -125,7 +127,8 @@ typedef struct option {
     uint32_t arc;
 } option;
 
-/* The options of a visited state: the best one, and a heap of the others that gets sorted from its end on as they are asked for. */
+/* The options of a visited state: the best one, and a heap of the others that gets sorted from its end on as they are
+ * asked for. */
 typedef struct state_options {
     option best;
     uint64_t first; /* in pool */
@@ -241,7 +244,8 @@ static int32_t add_node(search *s, int32_t parent, uint32_t by)
     return visit(s, new.state) < 0 ? -1 : (int32_t)s->node_count++;
 }
 
-/* Follows a candidate to its end, with new candidates on the way. Returns the node where it ends, or -1: out of memory. */
+/* Follows a candidate to its end, with new candidates on the way. Returns the node where it ends, or -1: out of
+ * memory. */
 static int32_t follow(search *s, candidate c)
 {
     int32_t at = c.node;

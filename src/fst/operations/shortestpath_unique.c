@@ -1,9 +1,11 @@
-/* Best paths with different inputs: the search of shortestpath.c on the machine as determinized, of which only what is visited is built.
+/* Best paths with different inputs: the search of shortestpath.c on the machine as determinized, of which only what is
+ * visited is built.
  *
- * A node is an input read so far. It has an element for every state that this input leads to, with the best cost of getting there and the element it came
- * from; arcs that read nothing are followed at once. An option of a node is a label to read next, or the end; its cost is the best of all arcs
- * with that label. Since no two nodes have the same input, every path written reads another string, and it is the best that does. The tail of a path
- * follows one element's best path in the machine itself, whose ranks fall, so that cycles without cost do not hold it up.
+ * A node is an input read so far. It has an element for every state that this input leads to, with the best cost of
+ * getting there and the element it came from; arcs that read nothing are followed at once. An option of a node is a
+ * label to read next, or the end; its cost is the best of all arcs with that label. Since no two nodes have the same
+ * input, every path written reads another string, and it is the best that does. The tail of a path follows one
+ * element's best path in the machine itself, whose ranks fall, so that cycles without cost do not hold it up.
  */
 #include "fst/best_paths.h"
 
@@ -97,7 +99,8 @@ static int close_node(search *s)
 
 /* ---- Choices of a node ---- */
 
-/* The element on whose best path the node's tail goes on, and the label read next on it: arcs that read nothing stay in the node. */
+/* The element on whose best path the node's tail goes on, and the label read next on it: arcs that read nothing stay in
+ * the node. */
 static int32_t next_on_best(const search *s, int32_t *state)
 {
     for (;;) {
@@ -209,8 +212,8 @@ static int32_t best_state(const search *s, int32_t node)
     return best->state;
 }
 
-/* From a node along the best path of one of its states to the end, with new candidates on the way. Returns the node where it
- * ends, or -1: out of memory. */
+/* From a node along the best path of one of its states to the end, with new candidates on the way. Returns the node
+ * where it ends, or -1: out of memory. */
 static int32_t follow(search *s, int32_t node)
 {
     for (int32_t state = best_state(s, node);;) {

@@ -1,10 +1,11 @@
-/* Labels that wait: synchronizing and epsilon normalization (Mohri, "Edit-distance of weighted automata", 2003; "Generic epsilon-removal and input
- * epsilon-normalization algorithms for weighted transducers", 2002).
+/* Labels that wait: synchronizing and epsilon normalization (Mohri, "Edit-distance of weighted automata", 2003;
+ * "Generic epsilon-removal and input epsilon-normalization algorithms for weighted transducers", 2002).
  *
- * A new state is a state of the machine with the labels that have been read but not been given out, and those that have been written but not been given
- * out. An arc adds its labels to them; when both sides have one (synchronizing), or the side to be normalized has (normalization), the first of each
- * is given out, else the arc is an epsilon. What is left at an end follows it. The number of such states is finite unless some cycle adds more to one
- * side than to the other: then it is a cycle of negative cost where labels are costs, and shortest distances find it beforehand.
+ * A new state is a state of the machine with the labels that have been read but not been given out, and those that have
+ * been written but not been given out. An arc adds its labels to them; when both sides have one (synchronizing), or the
+ * side to be normalized has (normalization), the first of each is given out, else the arc is an epsilon. What is left
+ * at an end follows it. The number of such states is finite unless some cycle adds more to one side than to the other:
+ * then it is a cycle of negative cost where labels are costs, and shortest distances find it beforehand.
  */
 #include "fst/label_strings.h"
 #include "fst/weighted.h"
