@@ -266,7 +266,7 @@ static int report_findings(const job *j)
     const trl_finding *f;
     corpus_input_warn(&j->values->common, j->findings);
     for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
-        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT)
+        if (corpus_is_warning(f->kind))
             continue;
         corpus_print_finding(stderr, f);
         if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)

@@ -241,6 +241,16 @@ static int base_frontend(const trl_model *model, trl_frontend **out, trl_error *
     return code;
 }
 
+/* What a later stage can't do without is asked for before the first begins. */
+static int check_features(const trl__training *t, trl_error *err)
+{
+    size_t statics;
+    for (int i = 0; i < t->stage_count; i++)
+        if (t->stages[i] == &trl__stage_lda)
+            return trl__view_statics(t->data->frontend, &statics, err);
+    return 0;
+}
+
 static int prepare(trl__training *t, const trl_corpus *corpus, const trl_frontend *frontend, trl_error *err)
 {
     const trl_train_options *o = t->options;
@@ -249,6 +259,8 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
     if (code == 0)
         code = prepare_data(t, corpus, base ? base : frontend, err);
     trl_frontend_destroy(base);
+    if (code == 0)
+        code = check_features(t, err);
     if (code == 0)
         code = first_model(t, err);
     if (code < 0)
