@@ -9,7 +9,8 @@ done
 cd "$folder" || exit 1
 "$TRELLIS_SOURCE_DIR/scripts/make-demo-corpus" data --speakers 3 >/dev/null || wrong "no corpus"
 lexicon=data/lexicon.txt
-train() { "$TRELLIS" train data "$lexicon" --components 4 --iterations 2 "$@"; }
+few=(--components 4 --iterations 2)
+train() { "$TRELLIS" train data "$lexicon" "${few[@]}" "$@"; }
 
 # One thread, two, seven: the same bytes. Nothing is left beside the model and its journal.
 expect 0 train -o one.trm --threads 1
@@ -32,8 +33,8 @@ for attempt in 1 2 3 4 5; do
     resume=()
     while [ ! -f killed.trm ]; do
         before=$(complete)
-        train -o killed.trm "${resume[@]}" --quiet &
-        child=$!
+        "$TRELLIS" train data "$lexicon" "${few[@]}" -o killed.trm "${resume[@]}" --quiet &
+        child=$! # the command itself: a function would run it in a shell, and only that would be killed
         while kill -0 $child 2>/dev/null && [ "$(complete)" = "$before" ]; do :; done
         kill -9 $child 2>/dev/null && killed=$((killed + 1))
         wait $child 2>/dev/null
