@@ -88,41 +88,37 @@ static int parse_pair(const char *option, const char *given, double *first, doub
     return cli_usage_error(&cmd_train, "--%s is two numbers with a comma between, not '%s'", option, given);
 }
 
-/* An option of stages that are not there says nothing: the user expects something else. */
-static int check_stage_options(const struct values *v)
+/* An option of stages that are not there says nothing, which may not be what the user expects. */
+static void warn_of_options(const struct values *v)
 {
     const char *stages = v->stages ? v->stages : "mono";
     int mono = strstr(stages, "mono") != NULL, lda = strstr(stages, "lda") != NULL;
     int contexts = lda || strstr(stages, "tri") || strstr(stages, "sat");
     const struct {
         const char *option;
-        int given, used;
+        int unused;
         const char *stages;
-    } checks[] = {{"components", v->components != 0, mono, "mono"},
-                  {"total", v->total > 0, mono, "mono"},
-                  {"context", v->context != NULL, contexts, "tri, lda and sat"},
-                  {"leaves", v->leaves != 0, contexts, "tri, lda and sat"},
-                  {"leaf-frames", v->least_leaf_frames > 0, contexts, "tri, lda and sat"},
-                  {"gain", v->least_gain > 0, contexts, "tri, lda and sat"},
-                  {"questions", v->questions != NULL, contexts, "tri, lda and sat"},
-                  {"varmix", v->varmix != NULL, contexts, "tri, lda and sat"},
-                  {"gaussians", v->gaussians > 0, contexts, "tri, lda and sat"},
-                  {"lda-splice", v->lda_splice != defaults.lda_splice, lda, "lda"},
-                  {"lda-dim", v->lda_dim != defaults.lda_dim, lda, "lda"}};
+    } checks[] = {{"components", v->components != 0 && !mono, " mono"},
+                  {"total", v->total > 0 && !mono, " mono"},
+                  {"context", v->context && !contexts, "s tri, lda and sat"},
+                  {"leaves", v->leaves != 0 && !contexts, "s tri, lda and sat"},
+                  {"leaf-frames", v->least_leaf_frames > 0 && !contexts, "s tri, lda and sat"},
+                  {"gain", v->least_gain > 0 && !contexts, "s tri, lda and sat"},
+                  {"questions", v->questions && !contexts, "s tri, lda and sat"},
+                  {"varmix", v->varmix && !contexts, "s tri, lda and sat"},
+                  {"gaussians", v->gaussians > 0 && !contexts, "s tri, lda and sat"},
+                  {"lda-splice", v->lda_splice != defaults.lda_splice && !lda, " lda"},
+                  {"lda-dim", v->lda_dim != defaults.lda_dim && !lda, " lda"}};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (checks[i].given && !checks[i].used)
-            return cli_usage_error(&cmd_train, "--%s is for the stage%s %s; the stages of this training are %s",
-                                   checks[i].option, strchr(checks[i].stages, ' ') ? "s" : "", checks[i].stages,
-                                   stages);
-    return 0;
+        if (checks[i].unused)
+            cli_say(&v->common, "warning: --%s is for the stage%s; the stages of this training are %s",
+                    checks[i].option, checks[i].stages, stages);
 }
 
 static int set_stage_options(const struct values *v, trl_train_options *o)
 {
     double left = o->context_left, right = o->context_right;
-    int code = check_stage_options(v);
-    if (code == 0)
-        code = parse_pair("varmix", v->varmix, &o->varmix_alpha, &o->varmix_beta);
+    int code = parse_pair("varmix", v->varmix, &o->varmix_alpha, &o->varmix_beta);
     if (code == 0)
         code = parse_pair("context", v->context, &left, &right);
     if (code == 0 && !(v->gaussians >= 0 && v->gaussians <= INT32_MAX))
@@ -206,6 +202,8 @@ static int set_options(job *j)
     o->model.noise = v->noise ? v->noise : o->model.noise;
     if (code == 0 && trl_train_options_check(o, &err) < 0)
         code = cli_usage_error(&cmd_train, "%s", err.text);
+    if (code == 0)
+        warn_of_options(v);
     return code;
 }
 
@@ -357,8 +355,7 @@ static int report_findings(const job *j)
     const trl_finding *f;
     corpus_input_warn(&j->values->common, j->findings);
     for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
-        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_MISFIT || f->kind == TRL_FINDING_QUESTION ||
-            f->kind == TRL_FINDING_STAGE)
+        if (corpus_is_warning(f->kind))
             continue;
         corpus_print_finding(stderr, f);
         if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)

@@ -61,13 +61,19 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
     return fatal;
 }
 
+int corpus_is_warning(trl_finding_kind kind)
+{
+    return kind == TRL_FINDING_RATE || kind == TRL_FINDING_MISFIT || kind == TRL_FINDING_STAGE ||
+           kind == TRL_FINDING_QUESTION;
+}
+
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)
 {
     size_t misfits = 0, shown = 0;
     const trl_finding *f;
     for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
         misfits += f->kind == TRL_FINDING_MISFIT;
-        if (f->kind == TRL_FINDING_RATE || f->kind == TRL_FINDING_QUESTION || f->kind == TRL_FINDING_STAGE)
+        if (corpus_is_warning(f->kind) && f->kind != TRL_FINDING_MISFIT)
             cli_say(common, "warning: %s: %s", f->file, f->message);
     }
     if (misfits > 0)

@@ -55,8 +55,10 @@ void corpus_print_finding(FILE *out, const trl_finding *finding);
  * there are. */
 size_t corpus_input_report(const trl_findings *findings, size_t most);
 
-/* At the end of a command: what the library warns of, sound of too low a rate, stages that could not do all they should, and
- * transcripts that don't fit; of these the first ones. Returns how many misfits there are. */
+/* Is it about no utterance that was left out, but a thing to know? Such findings don't change the exit code. */
+int corpus_is_warning(trl_finding_kind kind);
+
+/* At the end of a command: what the library warns of, and the first of the transcripts that don't fit. Returns how many misfits there are. */
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings);
 
 /* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an utterance, like a

@@ -44,7 +44,14 @@ trl__fmllr_options trl__fmllr_defaults(void);
 int trl__fmllr_stats_create(int32_t dim, trl__fmllr_stats **out, trl_error *err);
 void trl__fmllr_stats_destroy(trl__fmllr_stats *stats);
 void trl__fmllr_stats_zero(trl__fmllr_stats *stats);
-/* tied_of: by frame; -1: left out (silence, as a rule, says little of a speaker). */
+/* Does a frame of such a unit count? Silence and noise say little of a speaker, but if they did not count at all, nothing would hold them
+ * in their place: a transform made for speech alone throws silence, which lies apart, anywhere. So every tenth frame of them does. */
+static inline int trl__fmllr_counts(int unit_kind, size_t frame)
+{
+    return unit_kind == TRL_UNIT_PHONE || frame % 10 == 0;
+}
+
+/* tied_of: by frame; -1: left out. */
 int trl__fmllr_stats_add(trl__fmllr_stats *stats, const trl_model *model, const trl_matrix *frames,
                          const int32_t *tied_of, trl_error *err);
 int trl__fmllr_stats_merge(trl__fmllr_stats *stats, const trl__fmllr_stats *other, trl_error *err);

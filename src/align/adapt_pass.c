@@ -112,7 +112,7 @@ int trl__adaptation_gather(trl__adaptation *a, const trl_matrix *frames, const t
         return trl__fail_memory(err);
     for (size_t t = 0; t < frames->rows; t++) {
         int32_t unit = graph->phone[graph->node_phone[path[t]]].unit;
-        tied[t] = a->model->unit_kind[unit] == TRL_UNIT_PHONE ? graph->node_tied[path[t]] : -1;
+        tied[t] = trl__fmllr_counts(a->model->unit_kind[unit], t) ? graph->node_tied[path[t]] : -1;
     }
     int code = s->stats ? 0 : trl__fmllr_stats_create(a->model->dim, &s->stats, err);
     if (code < 0)

@@ -10,7 +10,7 @@
  *
  * The first pass finds paths with the mixtures for frames as they come; from these a transform is estimated for each speaker, so that his
  * frames fit the model's own mixtures. Further passes do the same with adapted frames, and their transforms are put behind the
- * first. Silence and noise do not count. A speaker with too few frames gets no transform, and stays with the first mixtures.
+ * first. Of silence and noise every tenth frame counts. A speaker with too few frames gets no transform, and stays with the first mixtures.
  *
  * Statistics of an utterance wait in its slot; they are added to the speaker's in corpus order, and these are let go with his
  * last utterance. So memory does not grow with the corpus as long as a speaker's utterances stand together.

@@ -285,7 +285,8 @@ static double share_of_largest(const estimate *e, size_t keep)
     return all > 0 ? kept / all : 1;
 }
 
-static int find_transform(estimate *e, const trl__lda_stats *stats, size_t keep, trl_matrix *transform, trl_error *err)
+/* keep: how many directions are wanted; then, how many are kept. */
+static int find_transform(estimate *e, const trl__lda_stats *stats, size_t *keep, trl_matrix *transform, trl_error *err)
 {
     int code = count_frames(e, stats, err);
     if (code < 0)
@@ -295,25 +296,27 @@ static int find_transform(estimate *e, const trl__lda_stats *stats, size_t keep,
     code = whiten(e, err);
     if (code < 0)
         return code;
-    if (keep < 1 || keep > e->usable)
+    if (*keep < 1 || *keep > e->dim || e->usable == 0)
         return trl__fail(err, TRL_EINVAL,
                          "LDA can't keep %zu directions: of %zu, %zu vary within the classes (%.0f frames of %d "
                          "classes); keep fewer, or give it more data",
-                         keep, e->dim, e->usable, e->frames, (int)e->seen);
+                         *keep, e->dim, e->usable, e->frames, (int)e->seen);
+    *keep = *keep < e->usable ? *keep : e->usable;
     code = rotate(e, err);
-    return code == 0 ? fill_transform(e, keep, transform, err) : code;
+    return code == 0 ? fill_transform(e, *keep, transform, err) : code;
 }
 
 int trl__lda_estimate(const trl__lda_stats *stats, int32_t keep, trl_matrix *transform, trl__lda_summary *summary,
                       trl_error *err)
 {
     estimate e = {.dim = (size_t)stats->dim};
+    size_t kept = keep > 0 ? (size_t)keep : 0;
     int code = allocate(&e, err);
     if (code == 0)
-        code = find_transform(&e, stats, keep > 0 ? (size_t)keep : 0, transform, err);
+        code = find_transform(&e, stats, &kept, transform, err);
     if (code == 0)
         *summary = (trl__lda_summary){
-            .kept = share_of_largest(&e, (size_t)keep), .seen = e.seen, .constant = (int32_t)(e.dim - e.usable)};
+            .kept = share_of_largest(&e, kept), .seen = e.seen, .constant = (int32_t)(e.dim - e.usable)};
     trl__free(e.mean);
     return code;
 }

@@ -1,4 +1,5 @@
 #include "train/path_walk.h"
+#include "adapt/fmllr.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/ordered.h"
@@ -53,6 +54,13 @@ static int make_groups(walking *w, trl_error *err)
 
 /* ---- An utterance ---- */
 
+static int counts(const trl__gathering *g, int unit_kind, size_t frame)
+{
+    return g->leaves_silence == 0                   ? 1
+           : g->leaves_silence == TRL__MOST_SILENCE ? trl__fmllr_counts(unit_kind, frame)
+                                                    : unit_kind == TRL_UNIT_PHONE;
+}
+
 static int name_tied_states(const walking *w, worker *k, const trl__run *runs, size_t count, int32_t *frames,
                             trl_error *err)
 {
@@ -63,9 +71,8 @@ static int name_tied_states(const walking *w, worker *k, const trl__run *runs, s
         if (TRL_GROW(k->tied, k->tied_capacity, at + (size_t)runs[i].frames) < 0)
             return trl__fail_memory(err);
         int32_t unit = g->phone[g->node_phone[runs[i].node]].unit;
-        int left_out = w->gathering->leaves_silence && model->unit_kind[unit] != TRL_UNIT_PHONE;
-        for (int32_t f = 0; f < runs[i].frames; f++)
-            k->tied[at++] = left_out ? -1 : g->node_tied[runs[i].node];
+        for (int32_t f = 0; f < runs[i].frames; f++, at++)
+            k->tied[at] = counts(w->gathering, model->unit_kind[unit], at) ? g->node_tied[runs[i].node] : -1;
     }
     *frames = (int32_t)at;
     return 0;

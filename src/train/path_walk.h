@@ -17,9 +17,16 @@ typedef struct trl__visit {
     const trl__graph *graph;
     const trl__run *runs;
     size_t run_count;
-    const int32_t *tied; /* by frame: the tied state, or -1 in silence and noise where leaves_silence */
+    const int32_t *tied; /* by frame: the tied state, or -1 in silence and noise that leaves_silence names */
     int32_t frame_count;
 } trl__visit;
+
+/* Frames of silence and noise that a walk names -1. */
+typedef enum trl__left_silence {
+    TRL__NO_SILENCE,
+    TRL__ALL_SILENCE,
+    TRL__MOST_SILENCE /* all that transforms of speakers don't look at (adapt/fmllr.h) */
+} trl__left_silence;
 
 /* What is gathered. A sum is anything; `window` of them are made, one per group in work. */
 typedef struct trl__gathering {
@@ -32,7 +39,7 @@ typedef struct trl__gathering {
     int by_speaker;     /* groups are the corpus's speakers, by their number */
     int without_frames; /* features are not read */
     int wants_original;
-    int leaves_silence;
+    trl__left_silence leaves_silence;
 } trl__gathering;
 
 typedef struct trl__walk {

@@ -66,6 +66,35 @@ static int32_t directions(const trl__training *t, size_t spliced)
     return wanted < classes ? wanted : classes;
 }
 
+/* Fewer than were wanted is a warning. */
+static int say_directions(trl__training *t, size_t spliced, const trl__lda_summary *summary, trl_error *err)
+{
+    size_t kept = t->data->view.transform.rows;
+    if (kept >= (size_t)t->options->lda_dim)
+        return 0;
+    return trl_findings_add(t->skipped, TRL_FINDING_STAGE, "lda", 0, NULL, err,
+                            "frames have %zu values instead of %d: there are %zu spliced values, %d of them "
+                            "without variance within the classes, and %d classes",
+                            kept, t->options->lda_dim, spliced, (int)summary->constant, (int)summary->seen);
+}
+
+static int estimate_lda(trl__training *t, trl_error *err)
+{
+    trl__feature_view *view = &t->data->view;
+    size_t spliced = trl__view_dim(view, (size_t)t->data->dim);
+    trl__lda_stats *stats = NULL;
+    trl__lda_summary summary;
+    trl_matrix transform = {0};
+    int code = trl__lda_stats_create((int32_t)spliced, t->model->tied_states, &stats, err);
+    if (code == 0)
+        code = gather_lda(t, stats, err);
+    if (code == 0)
+        code = trl__lda_estimate(stats, directions(t, spliced), &transform, &summary, err);
+    trl__lda_stats_destroy(stats);
+    view->transform = transform;
+    return code < 0 ? code : say_directions(t, spliced, &summary, err);
+}
+
 static int begin_lda(trl__training *t, trl_error *err)
 {
     trl__feature_view *view = &t->data->view;
@@ -76,17 +105,7 @@ static int begin_lda(trl__training *t, trl_error *err)
     trl__view_free(view);
     view->columns = statics;
     view->left = view->right = t->options->lda_splice;
-    size_t spliced = trl__view_dim(view, (size_t)t->data->dim);
-    trl__lda_stats *stats = NULL;
-    trl__lda_summary summary;
-    trl_matrix transform = {0};
-    code = trl__lda_stats_create((int32_t)spliced, t->model->tied_states, &stats, err);
-    if (code == 0)
-        code = gather_lda(t, stats, err);
-    if (code == 0)
-        code = trl__lda_estimate(stats, directions(t, spliced), &transform, &summary, err);
-    trl__lda_stats_destroy(stats);
-    view->transform = transform;
+    code = estimate_lda(t, err);
     return code < 0 ? code : trl__begin_contexts(t, err);
 }
 
@@ -155,7 +174,7 @@ static int gather_stc(trl__training *t, trl__stc_stats **stats, trl_error *err)
                                 .visit = visit_stc,
                                 .merge = merge_stc,
                                 .user = &w,
-                                .leaves_silence = 1};
+                                .leaves_silence = TRL__ALL_SILENCE};
     if (code == 0)
         code = trl__walk_run(&walk, &gathering, err);
     trl__assigner_destroy(w.assigner);

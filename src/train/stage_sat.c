@@ -16,8 +16,8 @@
 typedef struct adapting {
     const trl__training *training;
     trl__feature_view *view;
-    double gain, frames; /* summed over speakers */
-    size_t left_out;     /* speakers with too few frames */
+    double gain, frames;      /* summed over speakers */
+    size_t adapted, left_out; /* speakers; left out: with too few frames */
 } adapting;
 
 static int create_fmllr(void *user, void **out, trl_error *err)
@@ -74,6 +74,7 @@ static int merge_fmllr(void *user, size_t speaker, void *sum, trl_error *err)
     if (code == 0 && summary.estimated) {
         a->gain += summary.gain * summary.frames;
         a->frames += summary.frames;
+        a->adapted++;
         code = add_transform(&a->view->speakers[speaker], &transform, err);
     }
     a->left_out += code == 0 && !summary.estimated;
@@ -103,10 +104,25 @@ static int adapt(trl__training *t, adapting *a, trl_error *err)
                                 .merge = merge_fmllr,
                                 .user = a,
                                 .by_speaker = 1,
-                                .leaves_silence = 1};
+                                .leaves_silence = TRL__MOST_SILENCE};
     if (code == 0)
         code = trl__walk_run(&walk, &gathering, err);
     t->gain = a->frames > 0 ? a->gain / a->frames : 0;
+    return code;
+}
+
+/* What speakers have in common shows only where there are several. */
+static int say_speakers(trl__training *t, const adapting *a, trl_error *err)
+{
+    int code = 0;
+    if (a->left_out > 0 || a->adapted == 0)
+        code = trl_findings_add(t->skipped, TRL_FINDING_STAGE, "sat", 0, NULL, err,
+                                "%zu of %zu speakers have too few frames for a transform of their own%s",
+                                t->data->speakers - a->adapted, t->data->speakers,
+                                a->adapted > 0 ? "" : "; does the corpus say who speaks?");
+    if (code == 0 && a->adapted == 1)
+        code = trl_findings_add(t->skipped, TRL_FINDING_STAGE, "sat", 0, NULL, err,
+                                "only one speaker is adapted to: the model will hardly serve others");
     return code;
 }
 
@@ -114,10 +130,8 @@ static int begin_sat(trl__training *t, trl_error *err)
 {
     adapting a;
     int code = adapt(t, &a, err);
-    if (code == 0 && a.left_out > 0)
-        code = trl_findings_add(t->skipped, TRL_FINDING_STAGE, "sat", 0, NULL, err,
-                                "%zu of %zu speakers have too few frames for a transform of their own%s", a.left_out,
-                                t->data->speakers, a.frames > 0 ? "" : "; does the corpus say who speaks?");
+    if (code == 0)
+        code = say_speakers(t, &a, err);
     return code < 0 ? code : trl__begin_contexts(t, err);
 }
 

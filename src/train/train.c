@@ -242,20 +242,18 @@ static int base_frontend(const trl_model *model, trl_frontend **out, trl_error *
     return code;
 }
 
-/* What later stages would stumble over is said at once. */
-static int check_stages(const trl__training *t, trl_error *err)
+/* What a later stage can't do without is asked for before the first begins. */
+static int check_features(const trl__training *t, trl_error *err)
 {
-    int code = 0, contexts = 0;
+    int code = 0;
     size_t statics = 0;
-    for (int i = 0; code == 0 && i < t->stage_count; i++) {
-        contexts |= t->stages[i] != &trl__stage_mono;
+    for (int i = 0; code == 0 && i < t->stage_count; i++)
         if (t->stages[i] == &trl__stage_lda)
             code = trl__view_statics(t->data->frontend, &statics, err);
-    }
     if (code == 0 && statics > (size_t)t->data->dim)
         code = trl__fail(err, TRL_EINVAL, "the features have %d values per frame, their front end makes %zu and more",
                          t->data->dim, statics);
-    return code == 0 && contexts ? trl__check_questions(t, err) : code;
+    return code;
 }
 
 static int prepare(trl__training *t, const trl_corpus *corpus, const trl_frontend *frontend, trl_error *err)
@@ -267,9 +265,11 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
         code = prepare_data(t, corpus, base ? base : frontend, err);
     trl_frontend_destroy(base);
     if (code == 0)
+        code = check_features(t, err);
+    if (code == 0)
         code = first_model(t, err);
     if (code == 0)
-        code = check_stages(t, err);
+        code = trl__check_questions(t, err);
     if (code != 0) {
         if (!o->resume && !o->features)
             trl_train_clean(o->folder); /* there is nothing to go on from */

@@ -6,6 +6,7 @@
 #include "base/hash_map.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <trellis/extract.h>
 
@@ -184,7 +185,68 @@ static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl
     return code == 0 && d->count == 0 ? nothing_left(l->skipped, err) : code;
 }
 
-/* ---- Both ---- */
+/* ---- What is odd about them ---- */
+
+/* The description may be older than the frames. */
+static int check_width(const trl__training_data *d, trl_error *err)
+{
+    trl_frontend_options o;
+    trl_frontend *frontend;
+    if (!*d->frontend)
+        return 0;
+    int code = trl_frontend_preset(&o, "mfcc", err);
+    if (code == 0)
+        code = trl_frontend_parse(&o, d->frontend, "the features' front end", err);
+    if (code == 0)
+        code = trl_frontend_create(&o, &frontend, err);
+    trl_matrix_free(&o.transform);
+    if (code < 0)
+        return code;
+    int made = trl_frontend_dim(frontend);
+    trl_frontend_destroy(frontend);
+    return made == d->dim ? 0
+                          : trl__fail(err, TRL_EINVAL,
+                                      "the features have %d values per frame, but the front end that they name makes %d",
+                                      (int)d->dim, made);
+}
+
+static void mark_phones(const trl_lexicon *lexicon, size_t word, uint8_t *seen)
+{
+    for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, word); v++) {
+        trl_pronunciation p = trl_lexicon_pronunciation(lexicon, word, v);
+        for (size_t i = 0; i < p.length; i++)
+            seen[p.phones[i]] = 1;
+    }
+}
+
+/* Phones that no word of the corpus has: their states stay as the flat start leaves them, or share those of others. */
+static int name_unseen(const trl__training_data *d, const trl_lexicon *lexicon, const trl_train_options *options,
+                       trl_findings *skipped, trl_error *err)
+{
+    size_t phones = trl_lexicon_phones(lexicon), unseen = 0, used = 0;
+    char names[400] = "";
+    uint8_t *seen = trl__alloc_zero(phones, 1);
+    if (!seen)
+        return trl__fail_memory(err);
+    for (size_t i = 0; i < d->word_count; i++)
+        if (d->words[i] >= 0)
+            mark_phones(lexicon, (size_t)d->words[i], seen);
+    for (size_t p = 0; p < phones; p++) {
+        const char *name = trl_lexicon_phone(lexicon, p);
+        if (seen[p] || strcmp(name, options->model.silence) == 0 || strcmp(name, options->model.noise) == 0)
+            continue;
+        unseen++;
+        if (used + strlen(name) + 2 < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, " %s", name);
+    }
+    trl__free(seen);
+    if (unseen == 0)
+        return 0;
+    return trl_findings_add(skipped, TRL_FINDING_STAGE, options->lexicon_name ? options->lexicon_name : "lexicon", 0,
+                            NULL, err, "%zu of its %zu phones are in no word of the corpus:%s", unseen, phones, names);
+}
+
+/* ---- All of it ---- */
 
 int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
                               const trl_train_options *options, const char *path, int reuse, trl_pool *pool,
@@ -204,6 +266,10 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
         code = name_missing(d, corpus, skipped, err);
     if (code == 0)
         code = match(d, corpus, &l, err);
+    if (code == 0)
+        code = check_width(d, err);
+    if (code == 0)
+        code = name_unseen(d, lexicon, options, skipped, err);
     trl__transcript_free(&l.transcript);
     trl__unknown_words_free(&l.unknown);
     if (code < 0) {

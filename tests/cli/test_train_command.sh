@@ -9,7 +9,8 @@ done
 cd "$folder" || exit 1
 "$TRELLIS_SOURCE_DIR/scripts/make-demo-corpus" data --speakers 3 >/dev/null || wrong "no corpus"
 lexicon=data/lexicon.txt
-train() { "$TRELLIS" train data "$lexicon" --components 4 --iterations 2 "$@"; }
+few=(--components 4 --iterations 2)
+train() { "$TRELLIS" train data "$lexicon" "${few[@]}" "$@"; }
 
 # One thread, two, seven: the same bytes. Nothing is left beside the model and its journal.
 expect 0 train -o one.trm --threads 1
@@ -32,8 +33,8 @@ for attempt in 1 2 3 4 5; do
     resume=()
     while [ ! -f killed.trm ]; do
         before=$(complete)
-        train -o killed.trm "${resume[@]}" --quiet &
-        child=$!
+        "$TRELLIS" train data "$lexicon" "${few[@]}" -o killed.trm "${resume[@]}" --quiet &
+        child=$! # the command itself: a function would run it in a shell, and only that would be killed
         while kill -0 $child 2>/dev/null && [ "$(complete)" = "$before" ]; do :; done
         kill -9 $child 2>/dev/null && killed=$((killed + 1))
         wait $child 2>/dev/null
@@ -114,71 +115,6 @@ expect 1 "$TRELLIS" train mute "$lexicon" -o mute.trm --components 1 --iteration
     --features kept.trm.work/features.trf
 contains "$err" "$first" "the utterance without a transcript is named"
 grep -q "\"utterances\":$(grep -c . mute/text)," mute.trm.journal || wrong "an utterance without a transcript was trained with"
-
-# In stages: said by stage, interrupted in the middle of one and resumed to the same bytes, used for alignment; from a model.
-ladder() { "$TRELLIS" train data "$lexicon" --stages mono,tri,lda,sat --components 2 --iterations 2 "$@"; }
-expect 0 ladder -o ladder.trm
-for text in "stage 1 of 4, mono" "stage 2 of 4, tri: phones in context" "stage 3 of 4, lda" "stage 4 of 4, sat" "tri: " \
-    "new transforms of the speakers: log-likelihood per frame of speech +"; do
-    contains "$err" "$text" "what is said of stages"
-done
-[ "$(grep -c '^iteration ' <<<"$err")" = 4 ] || wrong "not one heading per stage"
-contains "$(tail -n 1 ladder.trm.journal)" '"stage":"sat"' "the stage in the journal"
-expect 0 "$TRELLIS" model stat ladder.trm
-contains "$out" "first pass" "mixtures for a first pass"
-ladder -o cut.trm --keep --quiet &
-child=$!
-while kill -0 $child 2>/dev/null && ! grep -qs 'stage 3' cut.trm.work/checkpoint; do :; done
-kill -9 $child 2>/dev/null
-wait $child 2>/dev/null
-expect 0 ladder -o cut.trm --resume --keep
-cmp ladder.trm cut.trm || wrong "after an interruption in sat the model is another"
-rm cut.trm.work/*.trs
-expect 3 ladder -o cut.trm --resume
-contains "$err" ".trs: can't open" "transforms that are lost"
-expect 0 train -o two.trm --quiet
-expect 0 "$TRELLIS" train data "$lexicon" -o on.trm --stages tri --from two.trm --iterations 1 --quiet
-expect 0 "$TRELLIS" align ladder.trm data "$lexicon" -o aligned --to ctm
-contains "$err" "adapted to 3 of 3 speakers" "alignment with a model for adapted frames"
-
-# Nobody says who speaks: everyone's frames are too few, which is a warning.
-cp -r data crowd
-rm crowd/utt2spk
-expect 0 "$TRELLIS" train crowd "$lexicon" -o crowd.trm --stages mono,sat --components 1 --iterations 1
-contains "$err" "warning: sat: " "speakers with too few frames"
-contains "$err" "does the corpus say who speaks?" "speakers with too few frames"
-
-# Questions: what can't be used is said before the first iteration, what is strange once, at the end.
-printf 'AH UW\nXX N T\n' >questions
-expect 0 "$TRELLIS" train data "$lexicon" -o asked.trm --stages mono,tri,tri --components 1 --iterations 1 --questions questions
-[ "$(grep -c 'warning: questions: the model has no such units: XX' <<<"$err")" = 1 ] || wrong "strange units are not named once: $err"
-for text in 'nothing known' 'QS "broken" { *-a'; do
-    echo "$text" >questions
-    expect 3 ladder -o x.trm --questions questions
-    contains "$err" "questions" "the file is named"
-    [[ $err != *"iteration "* ]] || wrong "the training began although the questions are no use"
-    [ ! -e x.trm.work ] || wrong "a training that never began left a folder"
-done
-expect 3 ladder -o x.trm --questions nowhere
-contains "$err" "nowhere: can't open" "no questions"
-
-# Wrong stages, and options of stages that are not there.
-for stages in tri mono,try mono,,tri 'mono,' '' mono,mono mono,sat,tri MONO; do
-    expect 2 "$TRELLIS" train data "$lexicon" -o x.trm --stages "$stages"
-    contains "$err" "stage" "wrong stages: $stages"
-done
-for option in '--leaves 10' '--lda-dim 20' '--context 2,2' '--varmix 0.2,3' '--gaussians 100'; do
-    # shellcheck disable=SC2086
-    expect 2 "$TRELLIS" train data "$lexicon" -o x.trm $option
-    contains "$err" "the stages of this training are mono" "an option that says nothing: $option"
-done
-expect 2 "$TRELLIS" train data "$lexicon" -o x.trm --stages tri --from two.trm --components 4
-contains "$err" "--components is for the stage mono" "an option of a stage that is not there"
-expect 3 "$TRELLIS" train data "$lexicon" -o x.trm --from ladder.trm
-contains "$err" "begin with tri, lda or sat" "a model with context for mono"
-expect 3 "$TRELLIS" train data "$lexicon" -o x.trm --stages mono,lda --set splice_left=2
-contains "$err" "leave them out" "a front end with splicing"
-[[ $err != *"iteration "* ]] || wrong "the training began although lda can't follow"
 
 # Wrong arguments.
 expect 2 "$TRELLIS" train data

@@ -357,12 +357,34 @@ static void test_refused_data(void **state)
     for (size_t t = 0; t < 30; t++)
         d.class_of[t] = 3;
     assert_refused(&d, 2, TRL_EINVAL, "but 5 frames are of 1");
-    d.class_of[0] = 0; /* five frames of two classes leave three directions */
-    assert_refused(&d, 4, TRL_EINVAL, "of 6, 3 vary within the classes (5 frames of 2 classes)");
+    d.class_of[0] = 0;
+    for (size_t i = 0; i < 30; i++)
+        trl_matrix_row(&d.frames, i / 6)[i % 6] = i / 6 == 0;
+    assert_refused(&d, 4, TRL_EINVAL, "of 6, 0 vary within the classes (5 frames of 2 classes)");
     trl_matrix_row(&d.frames, 3)[5] = NAN;
     assert_refused(&d, 2, TRL_ENUMBER, "NaN");
     trl_matrix_row(&d.frames, 3)[5] = INFINITY;
     assert_refused(&d, 2, TRL_ENUMBER, "NaN");
+    free_data(&d);
+}
+
+/* Five frames of two classes leave three directions, however many are wanted. */
+static void test_few_directions(void **state)
+{
+    (void)state;
+    trl_matrix a = {0}, b = {0};
+    trl__lda_summary summary, same;
+    data d = random_data(1, 6, 2, 5, 0);
+    for (int32_t t = 0; t < 5; t++)
+        d.class_of[t] = t > 1;
+    assert_int_equal(estimate(&d, 6, &a, &summary, NULL), 0);
+    assert_int_equal(a.rows, 3);
+    assert_int_equal(summary.constant, 3);
+    assert_true(summary.kept == 1);
+    assert_int_equal(estimate(&d, 3, &b, &same, NULL), 0);
+    assert_memory_equal(a.data, b.data, 3 * 7 * sizeof(float));
+    trl_matrix_free(&a);
+    trl_matrix_free(&b);
     free_data(&d);
 }
 
@@ -396,7 +418,8 @@ static void test_constant_features(void **state)
             assert_near(m.within[k * 4], 1, 1e-3, "variance", seed);
             assert_near(m.between[k * 4], same.between[k * 4], 1e-3 * (1 + same.between[0]), "discrimination", seed);
         }
-        assert_refused(&d, 7, TRL_EINVAL, "of 7, 6 vary");
+        assert_int_equal(estimate(&d, 7, &a, &summary, NULL), 0);
+        assert_int_equal(a.rows, 6);
         trl_matrix_free(&a);
         trl_matrix_free(&b);
         free_data(&d);
@@ -463,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_two_classes),       cmocka_unit_test(test_transformed_frames),
         cmocka_unit_test(test_invariance),        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_unfit_statistics),  cmocka_unit_test(test_refused_data),
+        cmocka_unit_test(test_few_directions),
         cmocka_unit_test(test_constant_features), cmocka_unit_test(test_odd_scales),
         cmocka_unit_test(test_without_memory),
     };

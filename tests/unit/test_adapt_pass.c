@@ -383,13 +383,14 @@ static size_t adapt_to(int speech)
     return speakers;
 }
 
-static void test_silence_and_noise_do_not_count(void **state)
+/* Every tenth frame of them: 10 before the speech, 67 behind it. 500 are needed. */
+static void test_silence_and_noise_count_little(void **state)
 {
     (void)state;
     must(trl_corpus_read(temp_folder, NULL, findings, &corpus, &err));
     assert_int_equal(adapt_to(0), 0);
-    assert_int_equal(adapt_to(499), 0);
-    assert_int_equal(adapt_to(500), 1);
+    assert_int_equal(adapt_to(422), 0);
+    assert_int_equal(adapt_to(423), 1);
 }
 
 /* ---- faults ---- */
@@ -474,7 +475,7 @@ int main(void)
         TEST(test_without_adaptation),
         TEST(test_same_for_any_number_of_threads),
         TEST(test_one_utterance),
-        TEST(test_silence_and_noise_do_not_count),
+        TEST(test_silence_and_noise_count_little),
         TEST(test_faults_are_named_once),
         TEST(test_pipes_are_read_once),
         TEST(test_every_allocation_may_fail),
