@@ -103,8 +103,9 @@ static int check_features(const struct values *v)
 {
     const frontend_input *f = &v->frontend;
     if (v->from && (f->preset || f->config || f->transform || f->set.count > 0))
-        return cli_usage_error(&cmd_train, "--from's model has its front end: --preset, --config, --set and --transform "
-                                           "are for a new one");
+        return cli_usage_error(&cmd_train,
+                               "--from's model has its front end: --preset, --config, --set and --transform "
+                               "are for a new one");
     if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->corpus.channel))
         return cli_usage_error(&cmd_train, "--features have their front end: --preset, --config, --set, --transform "
                                            "and --channel are for the sound");
@@ -172,7 +173,8 @@ static void print_time(char *text, size_t size, double seconds)
         snprintf(text, size, "%.1f h", seconds / 3600);
 }
 
-/* An iteration's cost grows with the Gaussians, so what is left of the stage is counted with those that are still to come. */
+/* An iteration's cost grows with the Gaussians, so what is left of the stage is counted with those that are still to
+ * come. */
 static double time_left(const job *j, const trl_iteration *n)
 {
     double left = 0, share = 1;
@@ -258,7 +260,8 @@ static int prepare(job *j, char **arguments)
     return code ? code : corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
 }
 
-/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
+/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it.
+ * */
 static int report_findings(const job *j)
 {
     int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;

@@ -1,5 +1,5 @@
-/* Training in stages: the same bytes for any number of threads and after any interruption, likelihoods that rise, every option of
- * the stages. */
+/* Training in stages: the same bytes for any number of threads and after any interruption, likelihoods that rise, every
+ * option of the stages. */
 #include "stage_speech.h"
 
 #include "base/memory.h"
@@ -72,8 +72,7 @@ static void remember(void *user, const trl_iteration *n)
     assert_true(s->count < MOST_ITERATIONS);
     assert_int_equal(n->failed, 0);
     s->iterations[s->count++] = *n;
-    if (s->copies)
-        {
+    if (s->copies) {
         char name[40];
         snprintf(name, sizeof name, "copy-%d", n->number);
         copy_folder(temp_path("work"), temp_path(name));
@@ -203,8 +202,8 @@ static void test_resumed_after_failures(void **state)
 
 /* ---- Likelihoods ---- */
 
-/* Are they of one round, and no transform came in between? Semi-tied covariances change the space; a speaker's transform is made for his speech,
- * and his silence may suffer. */
+/* Are they of one round, and no transform came in between? Semi-tied covariances change the space; a speaker's
+ * transform is made for his speech, and his silence may suffer. */
 static int are_comparable(const trl_iteration *a, const trl_iteration *b)
 {
     return a->number > 1 && a->stage_number == b->stage_number && a->gaussians == b->gaussians && a->dropped == 0 &&
@@ -238,8 +237,8 @@ static void assert_rising(const story *s, int least_compared)
         fail_msg("only %d iterations could be compared", compared);
 }
 
-/* Contexts, and speakers' transforms, bring more than as many Gaussians do without them: speakers who differ less leave Gaussians for the
- * contexts. */
+/* Contexts, and speakers' transforms, bring more than as many Gaussians do without them: speakers who differ less leave
+ * Gaussians for the contexts. */
 static void check_likelihoods(int em)
 {
     static story told;
