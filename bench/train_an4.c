@@ -23,8 +23,7 @@ typedef struct an4 {
     int passes; /* of the last training */
 } an4;
 
-/* The front end of `trellis train`. */
-static trl_frontend *make_frontend(void)
+trl_frontend *train_frontend(void)
 {
     trl_error err;
     trl_frontend_options o;
@@ -49,7 +48,7 @@ static void open_an4(an4 *a, const char *place)
     snprintf(path, sizeof path, "%s/lexicon.txt", place);
     bench_check(trl_lexicon_read(path, NULL, &a->lexicon, &err), &err);
     snprintf(a->features, sizeof a->features, "%s/features.trf", a->folder);
-    a->frontend = make_frontend();
+    a->frontend = train_frontend();
 }
 
 static void close_an4(an4 *a)

@@ -52,6 +52,9 @@ typedef struct train_bench {
 train_cost train_iterate(train_bench *b, const train_set *set, const trl_lexicon *lexicon, const trl_model *model,
                          const train_how *how, trl__alignment_store **aligned, trl__stats **stats);
 
+/* The front end of `trellis train`. */
+trl_frontend *train_frontend(void);
+
 /* What a margin is called. */
 const char *train_margin_name(int margin, char text[16]);
 

@@ -1,6 +1,6 @@
-/* The tables and figures of [000] for ours: Table 4 (components), Fig. 7 (hours), Fig. 10 (pruning), and memory by
- * corpus size. */
-#define _DEFAULT_SOURCE /* wait4 */
+/* The tables and figures of [000] for ours: Table 4 (components), Fig. 7 (hours), Fig. 10 (pruning), and memory by corpus
+ * size. */
+#include "child_process.h"
 #include "train_bench.h"
 #include "base/memory.h"
 
@@ -8,10 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- Table 4: time per iteration by components ---- */
 
@@ -276,62 +272,36 @@ void train_measure_pruning(train_bench *b)
 
 /* ---- Memory ---- */
 
-static double status_mb(pid_t process, const char *field)
-{
-    char path[64], line[256];
-    double kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)process);
-    FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, field, strlen(field)) == 0)
-            kilobytes = strtod(line + strlen(field), NULL);
-    if (file)
-        fclose(file);
-    return kilobytes / 1024;
-}
-
 /* A process that makes its own corpus and runs one iteration over it. */
-static void work(const train_bench *b, double hours)
+typedef struct memory_work {
+    const train_bench *b;
+    double hours;
+} memory_work;
+
+static void work(void *user)
 {
+    const memory_work *m = user;
     workload w;
-    train_bench quiet = {.options = b->options, .result = json_object(), .runs = json_array()};
-    workload_create(&w, hours, b->sizes.tied_states, 7);
+    train_bench quiet = {.options = m->b->options, .result = json_object(), .runs = json_array()};
+    workload_create(&w, m->hours, m->b->sizes.tied_states, 7);
     train_how how = {"memory", "cpu", 2, TRL_MARGIN_AUTO, 0, 1, TRL_EM_VITERBI, 1};
     train_iterate(&quiet, &w.all, w.lexicon, w.model, &how, NULL, NULL);
     workload_destroy(&w);
 }
 
-/* Peaks in MB: `own` memory, seen from outside every few milliseconds; `all` counts the mapped features too, which the
- * system can take back. */
-static void measure_peaks(const train_bench *b, double hours, double *own, double *all)
-{
-    struct rusage usage = {0};
-    int status = 1;
-    *own = 0;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        work(b, hours);
-        _exit(0);
-    }
-    while (child > 0 && wait4(child, &status, WNOHANG, &usage) == 0) {
-        *own = fmax(*own, status_mb(child, "RssAnon:"));
-        nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
-    }
-    *all = status == 0 ? (double)usage.ru_maxrss / 1024 : NAN;
-}
-
 void train_measure_memory(train_bench *b)
 {
     json_t *list = json_array();
-    double first = 0, own = 0, all = 0;
+    double first = 0, own = 0;
     printf("  memory of a process that generates and trains, by hours of sound:\n");
     for (int times = 1; times <= 4; times *= 2) {
         double hours = b->sizes.memory_hours * times;
-        measure_peaks(b, hours, &own, &all);
+        child_peaks peaks = child_run(work, &(memory_work){b, hours});
+        own = peaks.own;
         first = times == 1 ? own : first;
-        printf("  %8.3f h  %8.1f MB of its own at most, %8.1f MB with the mapped features\n", hours, own, all);
-        json_array_append_new(list, json_pack("{s:f, s:f, s:f}", "hours", hours, "own_mb", own, "with_mapped_mb", all));
+        printf("  %8.3f h  %8.1f MB of its own at most, %8.1f MB with the mapped features\n", hours, own, peaks.all);
+        json_array_append_new(
+            list, json_pack("{s:f, s:f, s:f}", "hours", hours, "own_mb", own, "with_mapped_mb", peaks.all));
     }
     json_object_set_new(b->result, "memory", list);
     bench_report(b->result, "memory_growth", own / first, "x", "peak of own memory, four times the sound over once");

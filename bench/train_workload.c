@@ -1,7 +1,7 @@
 #include "train_workload.h"
 #include "bench.h"
+#include "workload_dice.h"
 #include "base/memory.h"
-#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,30 +16,8 @@
 #define STAY 0.72           /* 10.7 frames per unit; with the silence 30 units take 3.6 s */
 #define END_SILENCE 0.5     /* share of utterances that begin (end) with silence */
 #define MIDDLE_SILENCE 0.15 /* share of gaps between words */
-#define ZIPF_SHIFT 2.7
-
-/* ---- Random numbers: one stream per thing that is drawn ---- */
 
 enum { STREAM_WORDS = 1, STREAM_MODEL, STREAM_UTTERANCES = 1000 };
-
-typedef struct dice {
-    uint64_t seed, stream, next;
-} dice;
-
-static double uniform(dice *d)
-{
-    return (double)trl__random_uniform(d->seed, d->stream, d->next++);
-}
-
-static float normal(dice *d)
-{
-    return trl__random_normal(d->seed, d->stream, d->next++);
-}
-
-static int below(dice *d, int count)
-{
-    return (int)(uniform(d) * count);
-}
 
 /* ---- Lexicon ---- */
 
@@ -80,12 +58,6 @@ static void make_lexicon(workload *w, int units)
 
 /* ---- Model ---- */
 
-/* How far apart things are, in standard deviations of a component: statics, first and second differences. */
-static float spread(int dimension)
-{
-    return dimension < WORKLOAD_DIM / 3 ? 1.0f : dimension < 2 * WORKLOAD_DIM / 3 ? 0.5f : 0.35f;
-}
-
 typedef struct mixtures {
     int32_t *first;
     float *log_weight, *mean, *variance;
@@ -122,7 +94,7 @@ static void make_mixture(mixtures *m, int state, const float *phones, int units_
     const float *phone = phones + ((unit % PHONES) * STATES + position) * WORKLOAD_DIM;
     float centre[WORKLOAD_DIM];
     for (int k = 0; k < WORKLOAD_DIM; k++)
-        centre[k] = phone[k] + 0.35f * spread(k) * normal(d);
+        centre[k] = phone[k] + 0.35f * spread(k, WORKLOAD_DIM) * normal(d);
     for (int c = 0; c < WORKLOAD_COMPONENTS; c++) {
         size_t g = (size_t)state * WORKLOAD_COMPONENTS + (size_t)c;
         m->log_weight[g] = 0.5f * normal(d);
@@ -139,9 +111,9 @@ static void make_phones(float *phones, dice *d)
 {
     for (int p = 0; p < PHONES; p++)
         for (int k = 0; k < WORKLOAD_DIM; k++) {
-            float whole = 0.7f * spread(k) * normal(d);
+            float whole = 0.7f * spread(k, WORKLOAD_DIM) * normal(d);
             for (int s = 0; s < STATES; s++)
-                phones[(p * STATES + s) * WORKLOAD_DIM + k] = whole + 0.35f * spread(k) * normal(d);
+                phones[(p * STATES + s) * WORKLOAD_DIM + k] = whole + 0.35f * spread(k, WORKLOAD_DIM) * normal(d);
         }
 }
 
@@ -191,20 +163,6 @@ typedef struct speaker {
     float *frames;
     size_t count, capacity;
 } speaker;
-
-static double draw_seconds(dice *d)
-{
-    if (uniform(d) < 0.69)
-        return 0.5 * pow(4, uniform(d));
-    double share = 1 - exp(-28 / 8.12); /* of an exponential that ends at 30 s */
-    return 2 - 8.12 * log(1 - share * uniform(d));
-}
-
-/* Zipf and Mandelbrot: the word of rank r has a frequency like 1 / (r + 2.7). */
-static int draw_word(dice *d)
-{
-    return (int)(ZIPF_SHIFT * (pow((WORDS + ZIPF_SHIFT) / ZIPF_SHIFT, uniform(d)) - 1));
-}
 
 static int draw_component(dice *d, const float *log_weight)
 {
@@ -260,7 +218,7 @@ static void say_utterance(speaker *s, FILE *manifest)
     s->count = 0;
     say_silence(s, END_SILENCE);
     do {
-        int word = draw_word(&s->dice);
+        int word = draw_word(&s->dice, WORDS);
         fprintf(manifest, " w%d", word);
         say_word(s, word);
         say_silence(s, s->count < wanted ? MIDDLE_SILENCE : END_SILENCE);

@@ -10,6 +10,8 @@
 #include <trellis/file.h>
 #include <unistd.h>
 
+#define LONGEST_LINE 200 /* bytes, of a text that is shown */
+
 const cli_option cli_common_options[] = {
     {"threads", 't', CLI_INT, offsetof(cli_common, threads), "N",
      "threads to use; 0, the default, means one per core. Results do not depend on it"},
@@ -102,6 +104,34 @@ char *cli_with_ending(const char *path, const char *ending)
     return text;
 }
 
+/* Cut at a blank; what is behind is said in words. */
+static void cut_line(FILE *out, const char *line, size_t length)
+{
+    size_t kept = length > LONGEST_LINE ? LONGEST_LINE / 2 : length, words = 0;
+    while (kept < length && line[kept] != ' ')
+        kept++;
+    for (size_t i = kept; i < length; i++)
+        words += line[i] == ' ';
+    fwrite(line, 1, kept, out);
+    if (words > 0)
+        fprintf(out, " … and %zu more", words);
+}
+
+char *cli_cut_lines(const char *text)
+{
+    char *copy = NULL;
+    size_t size;
+    FILE *out = open_memstream(&copy, &size);
+    while (out && *text) {
+        size_t length = strcspn(text, "\n");
+        cut_line(out, text, length);
+        text += length;
+        if (*text == '\n')
+            fputc(*text++, out);
+    }
+    return out && fclose(out) == 0 ? copy : NULL;
+}
+
 int cli_pool(const cli_common *common, trl_pool **pool)
 {
     trl_error err;
@@ -160,11 +190,13 @@ static size_t edit_distance(const char *a, const char *b)
 
 static const cli_option *next_option(const cli_command *command, const cli_option *option)
 {
-    if (!option)
-        option = command->options && command->options->name ? command->options : cli_common_options;
-    else if ((++option)->name == NULL &&
-             option != &cli_common_options[sizeof cli_common_options / sizeof *cli_common_options - 1])
-        option = cli_common_options;
+    do {
+        if (!option)
+            option = command->options && command->options->name ? command->options : cli_common_options;
+        else if ((++option)->name == NULL &&
+                 option != &cli_common_options[sizeof cli_common_options / sizeof *cli_common_options - 1])
+            option = cli_common_options;
+    } while (option->name && option->kind == CLI_GROUP);
     return option->name ? option : NULL;
 }
 
@@ -229,6 +261,7 @@ static int store(const cli_command *command, const cli_option *option, void *val
         *(double *)(void *)place = value;
         return 0;
     }
+    case CLI_GROUP: break; /* is never found */
     }
     return EXIT_USAGE;
 }

@@ -24,7 +24,8 @@ typedef enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_INT,    /* int */
     CLI_NUMBER, /* double */
-    CLI_LIST    /* cli_list: may be given several times */
+    CLI_LIST,   /* cli_list: may be given several times */
+    CLI_GROUP   /* no option: `name` is the heading of those that follow, in help */
 } cli_kind;
 
 #define CLI_LIST_MOST 64
@@ -91,6 +92,10 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
 
 /* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
 char *cli_with_ending(const char *path, const char *ending);
+
+/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed by free(). NULL: out of
+ * memory. */
+char *cli_cut_lines(const char *text);
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
 int cli_pool(const cli_common *common, trl_pool **pool);

@@ -191,7 +191,7 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
             s->utterances, s->utterances == 1 ? "" : "s", length, unit, elapsed,
             s->seconds > 0 ? elapsed / s->seconds : 0, s->log_likelihood, j->values->output);
     if (s->adapted > 0)
-        cli_say(common, "adapted to %zu of %zu speaker%s: %.3f more per frame of speech", s->adapted,
+        cli_say(common, "adapted to %zu of %zu speaker%s: log-likelihood per frame of speech +%.3f", s->adapted,
                 trl_corpus_speakers(j->corpus), trl_corpus_speakers(j->corpus) == 1 ? "" : "s", s->gain);
     else if (trl_align_passes(j->model, &j->options) > 1)
         cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
@@ -354,11 +354,13 @@ const cli_command cmd_align = {
         "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
         "named. "
         "The fits are in alignments.jsonl.\n\n"
-        "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
-        "three times: two passes align and estimate a linear transform for each speaker (fMLLR), the last one aligns "
-        "with adapted frames. Who has less than 500 frames of speech is aligned with the model's mixtures for frames "
-        "as "
-        "they come, and so is sound from a pipe. With --no-adapt everybody is.\n\n"
+        "A model from speaker-adaptive training (the stage sat of `trellis train`) wants frames that are adapted to "
+        "their speaker. The sound is then read three times: two passes align and estimate a linear transform for each "
+        "speaker (fMLLR), the last one aligns with adapted frames. Give a speaker's utterances together, since each "
+        "run "
+        "adapts anew; where a corpus does not say who speaks, see `trellis help corpus check`. Who has less than 500 "
+        "frames (5 s) of speech is aligned with the model's mixtures for frames as they come, and so is sound from a "
+        "pipe. With --no-adapt everybody is.\n\n"
         "Where the lexicon has several pronunciations of a word, the alignment chooses. --count-pronunciations writes "
         "a "
         "lexicon whose probabilities say how often it chose each: (uses + p) / (uses of the word + 1), where p are the "

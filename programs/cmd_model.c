@@ -121,12 +121,13 @@ static int show_unit(const trl_model *model, int32_t unit, int gaussians)
 
 static void print_text(const char *label, const char *text)
 {
-    if (text[0] == '\0')
-        return;
-    size_t length = strlen(text);
-    while (length > 0 && text[length - 1] == '\n')
+    char *cut = cli_cut_lines(text);
+    size_t length = cut ? strlen(cut) : 0;
+    while (length > 0 && cut[length - 1] == '\n')
         length--;
-    printf("%s:%c%.*s\n\n", label, memchr(text, '\n', length) ? '\n' : ' ', (int)length, text);
+    if (length > 0)
+        printf("%s:%c%.*s\n\n", label, memchr(cut, '\n', length) ? '\n' : ' ', (int)length, cut);
+    free(cut);
 }
 
 static size_t count_lines(const char *text)
@@ -410,13 +411,14 @@ const cli_command cmd_model_show = {
     .summary = "shows what is in an acoustic model",
     .description =
         "Prints the texts that the model carries (front end, lexicon, provenance) and its units: kind, number of "
-        "states, "
-        "Gaussians, tied states. With a UNIT, prints its states with the transitions that leave them: target, "
+        "states, Gaussians, tied states. Long lines, as a front end's transform, are cut; --json has everything. With "
+        "a UNIT, prints its states with the transitions that leave them: target, "
         "probability and, in brackets, the transition's number. Units, states and tied states count from 0, "
         "transitions "
         "from 1.\n\n"
-        "Where tied states depend on the units around, a tree chooses them; --context asks it, `trellis model draw` "
-        "draws it. " MODELS,
+        "In a model of phones in context (the stages tri, lda and sat of `trellis train`), the tied states of a unit "
+        "depend on its neighbours, and a decision tree chooses them: --context asks it, `trellis model draw` draws it. "
+        "" MODELS,
     .options = show_options,
     .examples = "trellis model show an4.trm\n"
                 "trellis model show an4.trm AA\n"

@@ -40,13 +40,13 @@ const cli_command cmd_model_draw = {
     .synopsis = "MODEL [--unit UNIT] [--state N] [-o FILE]",
     .summary = "draws the decision tree of an acoustic model as a graph for Graphviz",
     .description =
-        "Writes the tree that chooses tied states by the units around, in the language of Graphviz; its program `dot` "
-        "makes a picture of it. A box asks whether the unit to the left or right is in a set of units, which is called "
-        "by its name, or by its units; `-` is a set without any. The full line is yes, the dashed one no. A grey "
-        "ellipse "
-        "is a tied state with the number of its Gaussians. Units that share their tied states share a tree. All units "
-        "of a "
-        "large model make a very wide picture: choose one with --unit.",
+        "In a model of phones in context (the stages tri, lda and sat of `trellis train`), a decision tree chooses the "
+        "tied states of a unit by its neighbours. This command writes it in the language of Graphviz, whose program "
+        "`dot` makes a picture of it.\n\n"
+        "A box asks whether the unit to the left or right is in a set of units, which is called by its name, or by its "
+        "units; `-` is a set without any. The full line is yes, the dashed one no. A grey ellipse is a tied state with "
+        "the number of its Gaussians. Units that share their tied states share a tree. All units of a large model make "
+        "a very wide picture: choose one with --unit.",
     .options = options,
     .examples = "trellis model draw tri.trm --unit IH --state 1 | dot -Tsvg > ih.svg\n"
                 "trellis model draw exp/tri1 --unit AA -o aa.dot",

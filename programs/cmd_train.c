@@ -34,8 +34,10 @@ typedef struct job {
     trl_model *from;
     trl_pool *pool;
     char *folder, *journal;
-    double seconds;      /* of the iterations so far */
-    int64_t kept_states; /* of the last one */
+    int stage;           /* in hand, from 1; 0: none yet */
+    double seconds;      /* of the stages so far */
+    int64_t dropped;     /* components, in the stage in hand */
+    int64_t kept_states; /* the most of any iteration */
 } job;
 
 /* ---- Options ---- */
@@ -173,34 +175,72 @@ static void print_time(char *text, size_t size, double seconds)
         snprintf(text, size, "%.1f h", seconds / 3600);
 }
 
-/* An iteration's cost grows with the Gaussians, so what is left of the stage is counted with those that are still to
- * come. */
+/* The flat start is an iteration of its own, before the first round. */
+static int is_flat_start(const job *j, const trl_iteration *n)
+{
+    return n->number == 1 && !j->from;
+}
+
+/* Of the stage: each round has twice the Gaussians of the one before, and part of an iteration's cost grows with them. */
 static double time_left(const job *j, const trl_iteration *n)
 {
-    double left = 0, share = 1;
+    int flat = n->stage_number == 1 && !j->from;
+    double grows = n->score + n->accumulate + n->estimate, stays = n->load + n->alpha + n->backtrack;
+    double left = 0, times = 1;
     for (int i = n->number + 1; i <= n->of; i++) {
-        if ((i - n->first - (n->stage_number == 1 && !j->from)) % j->options.iterations == 0)
-            share *= 2;
-        left += n->seconds * (share * n->components + 1) / (n->components + 1);
+        if ((i - n->first - flat) % j->options.iterations == 0)
+            times *= 2;
+        left += n->seconds * (stays + times * grows) / (stays + grows);
     }
     return left;
 }
 
-static void say_stage(const job *j, const trl_iteration *n)
+static const char *what_stage(const char *name)
 {
-    if (n->number == n->first && n->stages > 1)
-        cli_say(&j->values->common, "stage %d/%d: %s, %d tied states", n->stage_number, n->stages, n->stage,
-                n->tied_states);
-    if (n->number == n->first)
-        cli_say(&j->values->common,
-                "iteration  components  Gaussians  log-likelihood  hours/hour  search  redone   audit      left");
+    static const char *const stages[][2] = {{"mono", "phones without context"},
+                                            {"tri", "phones in context"},
+                                            {"lda", "phones in context, frames projected by LDA and STC"},
+                                            {"sat", "phones in context, frames adapted to their speakers"}};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (strcmp(stages[i][0], name) == 0)
+            return stages[i][1];
+    return "";
 }
 
-static void say_stage_end(const job *j, const trl_iteration *n)
+/* Ahead of the stage's first line, also where a training goes on in the middle of it. */
+static void say_stage(job *j, const trl_iteration *n)
 {
-    if (n->number == n->of && n->stages > 1)
-        cli_say(&j->values->common, "%s: %d leaves, %lld Gaussians, log-likelihood %.4f per frame, %.1f s", n->stage,
-                n->tied_states, (long long)n->gaussians, n->log_likelihood, n->stage_seconds);
+    if (n->stage_number == j->stage)
+        return;
+    j->stage = n->stage_number;
+    j->dropped = 0;
+    if (n->stages > 1)
+        cli_say(&j->values->common, "%sstage %d of %d, %s: %s; %d tied states, iterations %d to %d",
+                n->number == 1 ? "" : "\n", n->stage_number, n->stages, n->stage, what_stage(n->stage), n->tied_states,
+                n->first, n->of);
+    cli_say(&j->values->common,
+            "iteration  components  Gaussians  log-likelihood  hours/hour  search  redone   audit      %sleft",
+            n->stages > 1 ? "stage " : "");
+}
+
+static void say_stage_end(job *j, const trl_iteration *n)
+{
+    if (n->number != n->of)
+        return;
+    j->seconds += n->stage_seconds;
+    if (j->dropped > 0)
+        cli_say(&j->values->common, "           %lld component%s with too little data dropped", (long long)j->dropped,
+                j->dropped == 1 ? "" : "s");
+    if (n->stages > 1)
+        cli_say(&j->values->common, "%s: %d tied states, %lld Gaussians, log-likelihood %.4f per frame, %.1f s",
+                n->stage, n->tied_states, (long long)n->gaussians, n->log_likelihood, n->stage_seconds);
+}
+
+static void say_transforms(const job *j, const trl_iteration *n)
+{
+    if (n->transform_gain > 0)
+        cli_say(&j->values->common, "           new transform%s: log-likelihood per frame of speech +%.3f",
+                strcmp(n->stage, "sat") == 0 ? "s of the speakers" : "", n->transform_gain);
 }
 
 static void say_losses(job *j, const trl_iteration *n)
@@ -208,31 +248,30 @@ static void say_losses(job *j, const trl_iteration *n)
     if (n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
-    if (n->dropped > 0 || n->kept_states != j->kept_states)
-        cli_say(&j->values->common,
-                "           %lld component%s with too little data dropped, %lld state%s without data kept",
-                (long long)n->dropped, n->dropped == 1 ? "" : "s", (long long)n->kept_states,
-                n->kept_states == 1 ? "" : "s");
-    j->kept_states = n->kept_states;
+    if (n->kept_states > j->kept_states)
+        cli_say(&j->values->common, "           %lld state%s without data, kept as %s", (long long)n->kept_states,
+                n->kept_states == 1 ? "" : "s", n->kept_states == 1 ? "it is" : "they are");
+    if (n->kept_states > j->kept_states)
+        j->kept_states = n->kept_states;
+    j->dropped += n->dropped;
 }
 
 static void say_iteration(void *user, const trl_iteration *n)
 {
     job *j = user;
-    char left[32];
-    print_time(left, sizeof left, time_left(j, n));
-    j->seconds += n->number == n->of ? n->stage_seconds : 0;
-    say_stage(j, n);
-    if (n->transform_gain > 0)
-        cli_say(&j->values->common, "           the transform%s %.3f log-likelihood per frame",
-                strcmp(n->stage, "sat") == 0 ? "s of the speakers gain" : " gains", n->transform_gain);
-    int flat = n->number == 1 && !j->from;
-    char audit[32] = "", score[32] = "-";
+    char left[32] = "", audit[32] = "", score[32] = "-";
     if (n->audited > 0)
         snprintf(audit, sizeof audit, "%.3f %%", 100 * (1 - n->audited_differ / n->audited_frames));
-    if (!flat)
+    if (!is_flat_start(j, n)) {
         snprintf(score, sizeof score, "%.4f", n->log_likelihood);
-    const char *search = flat ? "none" : n->wide ? "beam" : j->options.margin == TRL_MARGIN_FULL ? "full" : "band";
+        print_time(left, sizeof left, time_left(j, n));
+    }
+    const char *search = is_flat_start(j, n)                    ? "none"
+                         : n->wide                              ? "beam"
+                         : j->options.margin == TRL_MARGIN_FULL ? "full"
+                                                                : "band";
+    say_stage(j, n);
+    say_transforms(j, n);
     cli_say(&j->values->common, "%4d/%-4d  %10d  %9lld  %14s  %10.0f  %-6s  %5.2f %%  %-9s  %s", n->number, n->of,
             n->components, (long long)n->gaussians, score, n->sound / n->seconds, search,
             100 * (double)n->redone / (double)(n->utterances + n->failed), audit, left);
@@ -260,8 +299,7 @@ static int prepare(job *j, char **arguments)
     return code ? code : corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
 }
 
-/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it.
- * */
+/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
 static int report_findings(const job *j)
 {
     int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
@@ -345,41 +383,60 @@ static const struct values defaults = {.iterations = 4,
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "MODEL", "the model file (.trm)"},
     {"stages", 0, CLI_TEXT, offsetof(struct values, stages), "LIST",
-     "mono (default), and after it, with commas between, tri, lda, sat"},
-    {"from", 0, CLI_TEXT, offsetof(struct values, from), "MODEL", "the first stage starts from this model"},
+     "mono (default), tri, lda, sat, in the order of the training, with commas between"},
+    {"from", 0, CLI_TEXT, offsetof(struct values, from), "MODEL",
+     "a model that the first stage starts from: it need not be mono then"},
+    {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N",
+     "with each number of Gaussians, before it is doubled (default 4)"},
+
+    {.name = "The stage mono", .kind = CLI_GROUP},
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
-     "mono: Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32; 8 when stages follow)"},
+     "Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32; 8 when stages follow)"},
     {"total", 0, CLI_NUMBER, offsetof(struct values, total), "N",
-     "mono, instead: so many Gaussians in all, shared out by how much data a state has"},
-    {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P", "with --total: shares go by frames^P (default 0.25)"},
-    {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N", "per number of components (default 4)"},
-    {"leaves", 0, CLI_INT, offsetof(struct values, leaves), "N",
-     "tied states of phones in context, at most (default: 480 per 42 minutes of sound, 8000 per 400 hours)"},
-    {"leaf-frames", 0, CLI_NUMBER, offsetof(struct values, least_leaf_frames), "N",
-     "that a leaf of the tree has at least (default: a tenth of the average, 20 to 18000)"},
-    {"gain", 0, CLI_NUMBER, offsetof(struct values, least_gain), "G",
-     "log-likelihood that a split of the tree brings at least (default 0)"},
+     "instead: so many Gaussians in all, shared out by how much data a state has"},
+    {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P",
+     "with --total and --gaussians: shares go by frames^P (default 0.25)"},
+
+    {.name = "The stages tri, lda and sat", .kind = CLI_GROUP},
     {"context", 0, CLI_TEXT, offsetof(struct values, context), "LEFT,RIGHT",
-     "phones on either side (default 1,1: triphones; 2,2: quinphones)"},
+     "neighbours that count, before and after a phone (default 1,1: triphones; 2,2: quinphones)"},
+    {"leaves", 0, CLI_INT, offsetof(struct values, leaves), "N",
+     "of the tree at most: tied states (default: by the amount of sound, 480 for 42 minutes, 8000 for 400 hours)"},
+    {"leaf-frames", 0, CLI_NUMBER, offsetof(struct values, least_leaf_frames), "N",
+     "that a leaf has at least (default: a tenth of the average, 20 to 18000)"},
+    {"gain", 0, CLI_NUMBER, offsetof(struct values, least_gain), "G",
+     "log-likelihood, summed over frames, that a question must bring (default 0)"},
     {"questions", 0, CLI_TEXT, offsetof(struct values, questions), "FILE",
      "for the tree: HTK's QS lines, or a set of phones per line (default: made from the data)"},
     {"varmix", 0, CLI_TEXT, offsetof(struct values, varmix), "A,B",
-     "Gaussians of a state in context: B times frames^A (default 0.3,2.2)"},
+     "Gaussians of a tied state: B times frames^A (default 0.3,2.2)"},
     {"gaussians", 0, CLI_NUMBER, offsetof(struct values, gaussians), "N",
      "instead: so many in all, shared out like --total"},
     {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
-     "states with more are estimated from a random sample of so many (default 256000)"},
-    {"lda-splice", 0, CLI_INT, offsetof(struct values, lda_splice), "FRAMES", "on either side (default 4)"},
-    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N", "values per frame after LDA (default 39)"},
+     "a tied state with more is estimated from a random sample of so many (default 256000)"},
+    {"lda-splice", 0, CLI_INT, offsetof(struct values, lda_splice), "N",
+     "lda: frames on either side that are joined (default 4)"},
+    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N", "lda: values per frame that are left (default 39)"},
+
+    {.name = "Search and estimation", .kind = CLI_GROUP},
     {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
      "of the utterances are searched twice, to see what the margin misses (default 0.002, at least 50)"},
+    {"seed", 0, CLI_INT, offsetof(struct values, seed), "N", "chooses the utterances that are audited"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
+    {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
+     "of the variance of all data (default 0.01)"},
+    {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
+     "a Gaussian with fewer is dropped (default 3)"},
+
+    {.name = "Phones and silence", .kind = CLI_GROUP},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
+    {"word-positions", 0, CLI_FLAG, offsetof(struct values, word_positions), NULL,
+     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S"},
     {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 5)"},
     {"silence-topology", 0, CLI_TEXT, offsetof(struct values, silence_topology), "KIND",
      "ergodic (default: the inner states all connected) or linear"},
@@ -387,61 +444,87 @@ static const cli_option options[] = {
     {"noise", 0, CLI_TEXT, offsetof(struct values, noise), "PHONE", "name of what is no known word (default SPN)"},
     {"silence-between", 0, CLI_NUMBER, offsetof(struct values, silence_between), "P",
      "probability of silence between two words (default 0.5)"},
-    {"word-positions", 0, CLI_FLAG, offsetof(struct values, word_positions), NULL,
-     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S"},
-    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
-     "words that the lexicon lacks: skip the utterance (default), fail, or train them as noise"},
-    {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
-     "of the variance of all data (default 0.01)"},
-    {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
-     "a Gaussian with fewer is dropped (default 3)"},
-    {"features", 0, CLI_TEXT, offsetof(struct values, features), "FILE",
-     "packed features (.trf) of the corpus instead of its sound"},
-    FRONTEND_INPUT_OPTIONS(struct values, frontend),
+
+    {.name = "The corpus and its words", .kind = CLI_GROUP},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     CORPUS_WORD_OPTIONS(struct values, corpus),
+    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
+     "words that the lexicon lacks: skip the utterance (default), fail, or train them as noise"},
+
+    {.name = "Features", .kind = CLI_GROUP},
+    FRONTEND_INPUT_OPTIONS(struct values, frontend),
+    {"features", 0, CLI_TEXT, offsetof(struct values, features), "FILE",
+     "packed features (.trf) of the corpus instead of its sound"},
+
+    {.name = "Running", .kind = CLI_GROUP},
     {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},
     {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
      "for features and checkpoints, removed at the end (default MODEL.work)"},
     {"keep", 0, CLI_FLAG, offsetof(struct values, keep), NULL, "don't remove that folder"},
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
-    {"seed", 0, CLI_INT, offsetof(struct values, seed), "N", "chooses the utterances that are audited"},
     {0}};
 
 const cli_command cmd_train = {
     .name = "train",
     .synopsis = "CORPUS LEXICON -o MODEL [--stages mono,tri,lda,sat]",
-    .summary = "trains an acoustic model by Viterbi training",
+    .summary = "trains an acoustic model, in stages",
     .description =
-        "Reads a corpus with transcripts and a pronunciation lexicon, computes features (13 MFCCs with C0, their first "
-        "and second derivatives, the mean of each speaker removed, unless the front end's options say otherwise), and "
-        "trains hidden Markov "
-        "models with Gaussian mixtures of the lexicon's phones.\n\n"
-        "The first iteration shares each utterance's frames out evenly over the states of its transcript. Every "
-        "further one finds the best path of each utterance (Viterbi) and estimates the model from the frames on it; "
-        "after some iterations every Gaussian is split in two. The model is the same for every number of threads, and "
-        "after an interruption with --resume.\n\n"
+        "Reads a corpus with transcripts and a pronunciation lexicon, and trains hidden Markov models with Gaussian "
+        "mixtures of the lexicon's phones. The best model comes from\n\n"
+        "  trellis train CORPUS LEXICON -o MODEL --stages mono,tri,lda,sat\n\n"
+        "Each stage starts from the model and the alignments of the one before:\n\n"
+        "  mono   phones as they are; starts from nothing. The default, and the quickest\n"
+        "  tri    phones in context: a phone between other neighbours is another model\n"
+        "  lda    the same, on frames that set phones apart better\n"
+        "  sat    the same, on frames that are adapted to their speaker\n\n"
+        "mono comes first. The others may be left out, and given several times. With --from the first stage starts "
+        "from a model that is there already: --stages lda,sat --from tri.trm goes on from a training that ended with "
+        "tri. At the beginning of tri, lda and sat, the probabilities of pronunciations and of silence between words "
+        "are counted anew from the alignments.\n\n"
+        "mono. Features are 13 MFCCs with C0, their first and second derivatives, the mean of each speaker removed, "
+        "unless the front end's options say otherwise. The first iteration shares each utterance's frames out evenly "
+        "over the states of its transcript. Every further one finds the best path of each utterance (Viterbi) and "
+        "estimates the model from the frames on it; after --iterations of them, every Gaussian is split in two.\n\n"
+        "tri. How a phone sounds depends on the phone before and the one after it, at the edges of words too. Most "
+        "such contexts are too rare to be learnt by themselves, so a decision tree ties those that sound alike: each "
+        "of its questions asks whether a neighbour is in some set of phones, and is the one that raises the likelihood "
+        "most. Its leaves are the tied states, --leaves of them at most. They start with one Gaussian, and get as many "
+        "as their frames allow (--varmix). `trellis model draw` shows the tree.\n\n"
+        "lda. Coefficients without derivatives are joined with those of --lda-splice frames on either side, and "
+        "projected to the --lda-dim directions in which tied states differ most (linear discriminant analysis). A "
+        "second transform, estimated together with the model ahead of the stage's iterations 2, 4, 6 and 12, makes "
+        "diagonal "
+        "variances fit better (semi-tied covariances, STC). The tree is built anew. The model's front end contains "
+        "both transforms. Log-likelihoods of this stage can't be compared with those before it: they are of "
+        "other frames.\n\n"
+        "sat. Speaker-adaptive training: an affine transform of each speaker's frames (fMLLR) takes out much of what "
+        "sets one speaker apart from others, and model and transforms are estimated by turns; the tree is built anew. "
+        "The corpus has to say "
+        "who speaks (see corpus check); who has less than 500 frames of speech gets no transform. The model carries a "
+        "second set of mixtures for frames as they come: with it `trellis align` makes transforms for speakers it has "
+        "never heard.\n\n"
+        "The model is the same for every number of threads, and after an interruption with --resume, which wants the "
+        "same arguments as before.\n\n"
         "With a margin, the search looks only so many frames around the last alignment. auto uses a narrow band, "
         "checks that the path keeps away from its edges, and searches again wider where it does not; the column "
         "`audit` shows the share of frames on which a wide search of some utterances agrees, and `redone` the share of "
         "utterances that were searched again. Alignments move far in the first iterations, so everybody is searched "
-        "with "
-        "a beam until the audit agrees on 99.9 % of the frames; auto goes back to the beam whenever it does not, a "
-        "margin in "
-        "frames is used from the second round on in any case. The column `search` says which it was.\n\n"
+        "with a beam until the audit agrees on 99.9 % of the frames; auto goes back to the beam whenever it does not, "
+        "a margin in frames is used from the second round on in any case. The column `search` says which it was. "
+        "`hours/hour` is hours of sound per hour, `left` what the stage may still take.\n\n"
         "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
         "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
-        "the mean and variance of all frames. Variances are not below "
-        "--variance-floor times the variance of all data.\n\n"
+        "the mean and variance of all frames. Variances are not below --variance-floor times the variance of all "
+        "data.\n\n"
         "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
-        "which "
-        "rule.\n\n"
+        "which rule.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,
     .examples = "trellis train data/train lexicon.txt -o mono.trm\n"
-                "trellis train data/train lexicon.txt -o mono.trm --total 1000 --iterations 8\n"
-                "trellis train data/train lexicon.txt -o mono.trm --resume",
+                "trellis train data/train lexicon.txt -o best.trm --stages mono,tri,lda,sat\n"
+                "trellis train data/train lexicon.txt -o best.trm --stages mono,tri,lda,sat --resume\n"
+                "trellis train data/train lexicon.txt -o tri.trm --stages tri --from mono.trm --leaves 2000",
     .least = 2,
     .most = 2,
     .values_size = sizeof(struct values),

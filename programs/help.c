@@ -73,6 +73,10 @@ static void text_options(FILE *out, const cli_option *options)
 {
     for (const cli_option *o = options; o && o->name; o++) {
         char heading[80];
+        if (o->kind == CLI_GROUP) {
+            fprintf(out, "\n%s:\n", o->name);
+            continue;
+        }
         option_heading(heading, sizeof heading, o);
         fprintf(out, "  %-26s", heading);
         if (strlen(heading) >= 26)
@@ -124,6 +128,10 @@ static void man_options(FILE *out, const cli_option *options)
 {
     for (const cli_option *o = options; o && o->name; o++) {
         char heading[80];
+        if (o->kind == CLI_GROUP) {
+            fprintf(out, ".SS %s\n", o->name);
+            continue;
+        }
         option_heading(heading, sizeof heading, o);
         fputs(".TP\n.B ", out);
         man_write(out, heading, strlen(heading));
@@ -190,10 +198,20 @@ static void markdown_cell(FILE *out, const char *text)
         fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
 }
 
+static void markdown_table(FILE *out)
+{
+    fputs("\n| option | meaning |\n|---|---|\n", out);
+}
+
 static void markdown_options(FILE *out, const cli_option *options)
 {
     for (const cli_option *o = options; o && o->name; o++) {
         char heading[80];
+        if (o->kind == CLI_GROUP) {
+            fprintf(out, "\n### %s\n", o->name);
+            markdown_table(out);
+            continue;
+        }
         option_heading(heading, sizeof heading, o);
         fputs("| `", out);
         markdown_cell(out, heading);
@@ -209,7 +227,8 @@ void help_markdown(FILE *out, const cli_command *command)
             toupper((unsigned char)command->summary[0]), command->summary + 1, command->name,
             *command->synopsis ? " " : "", command->synopsis);
     paragraphs(out, command->description, markdown_paragraph);
-    fputs("\n## Options\n\n| option | meaning |\n|---|---|\n", out);
+    fputs("\n## Options\n", out);
+    markdown_table(out);
     markdown_options(out, command->options);
     markdown_options(out, cli_common_options);
     if (command->more)

@@ -1,4 +1,5 @@
 #include "report_page.h"
+#include "cli.h"
 #include "html.h"
 #include "report_tables.h"
 
@@ -25,12 +26,22 @@ static const json_t *last_results(const report_input *in)
     return in->story->count > 0 ? in->story->items[in->story->count - 1].results : NULL;
 }
 
+/* Of the iterations; NAN without times. */
 static double total_seconds(const report_input *in)
 {
     double sum = 0;
     for (size_t i = 0; i < in->story->count; i++)
-        sum += story_number(in->story->items[i].times, "seconds"); /* NAN without times */
+        sum += story_number(in->story->items[i].times, "seconds");
     return sum;
+}
+
+/* With what lies between them, where the times say. */
+static double training_seconds(const report_input *in)
+{
+    double sum = 0;
+    for (size_t i = 0; i < in->story->count; i += story_stage_at(in->story, i).count)
+        sum += story_stage_seconds(in->story, story_stage_at(in->story, i));
+    return isfinite(sum) ? sum : total_seconds(in);
 }
 
 static void write_lead(FILE *out, const report_input *in)
@@ -41,18 +52,21 @@ static void write_lead(FILE *out, const report_input *in)
         fputs("The file carries no history: this model was imported, or never trained.</p>\n", out);
         return;
     }
-    fprintf(out, "%zu iteration%s over ", in->story->count, in->story->count == 1 ? "" : "s");
+    fprintf(out, "%zu iteration%s", in->story->count, in->story->count == 1 ? "" : "s");
+    if (story_stages(in->story) > 1)
+        fprintf(out, " in %zu stages", story_stages(in->story));
+    fputs(" over ", out);
     html_time(out, story_number(last, "sound"));
     fputs(" of sound", out);
-    if (isfinite(total_seconds(in))) {
+    if (isfinite(training_seconds(in))) {
         fputs(" took ", out);
-        html_time(out, total_seconds(in));
+        html_time(out, training_seconds(in));
     }
     fputs(".</p>\n", out);
     double number = story_number(last, "iteration"), of = story_number(last, "of");
     if (number < of)
-        fprintf(out, "<p class=warning>The training is not finished: this is iteration %.0f of %.0f.</p>\n", number,
-                of);
+        fprintf(out, "<p class=warning>The training is not finished: this is iteration %.0f of %.0f%s.</p>\n", number,
+                of, story_stages(in->story) > 1 ? " at least" : "");
 }
 
 static void write_figure(FILE *out, const char *name, double value, int digits)
@@ -119,6 +133,35 @@ static void write_plot(FILE *out, const report_input *in, report_plot plot, cons
         fprintf(out, "<figure>\n<figcaption><b>%s</b> %s</figcaption>\n%s</figure>\n", title, caption, in->plots[plot]);
 }
 
+static void write_stages(FILE *out, const report_input *in)
+{
+    if (story_stages(in->story) == 1 && !story_has_gains(in->story))
+        return;
+    fputs("<section>\n<h2>Stages</h2>\n<div class=pair>\n<div>\n", out);
+    report_stages(out, in->story);
+    fputs("<p class=note>As the stage's last iteration has it: tied states, Gaussians, log-likelihood per frame. "
+          "Seconds are those of the clock, with trees and transforms. The stage lda changes the frames: its "
+          "likelihoods can't be compared with those before it.</p>\n</div>\n",
+          out);
+    write_plot(out, in, PLOT_GAINS, "Transforms",
+               "of the frames, estimated ahead of some iterations: log-likelihood per frame of speech that they add.");
+    fputs("</div>\n</section>\n", out);
+}
+
+static void write_likelihood(FILE *out, const report_input *in)
+{
+    int ladder = story_stages(in->story) > 1;
+    char caption[600];
+    snprintf(caption, sizeof caption,
+             "Natural logarithm, per frame, of each iteration's model before it is estimated anew. Dotted lines: more "
+             "Gaussians per state, so many at the most.%s%s",
+             ladder ? " Each stage starts again with one; where it has other frames, a new scale begins." : "",
+             story_is_flat_start(&in->story->items[0])
+                 ? " The flat start, iteration 1, searches nothing and is not drawn."
+                 : "");
+    write_plot(out, in, PLOT_LIKELIHOOD, "Likelihood.", caption);
+}
+
 static void write_progress(FILE *out, const report_input *in)
 {
     fputs("<section>\n<h2>Progress</h2>\n", out);
@@ -127,13 +170,12 @@ static void write_progress(FILE *out, const report_input *in)
         html_text(out, in->no_plots);
         fputs(". The tables have their numbers.</p>\n", out);
     }
-    write_plot(
-        out, in, PLOT_LIKELIHOOD, "Likelihood.",
-        "Natural logarithm, per frame, of each iteration's model before it is estimated anew. Dotted lines: more "
-        "Gaussians per state, so many at the most. The flat start, iteration 1, searches nothing and is not drawn.");
+    write_likelihood(out, in);
     fputs("<div class=pair>\n", out);
     write_plot(out, in, PLOT_GAUSSIANS, "Gaussians", "in the model of each iteration.");
-    write_plot(out, in, PLOT_SPEED, "Hours of sound per hour", "from the first search on, iteration 2.");
+    write_plot(out, in, PLOT_SPEED, "Hours of sound per hour",
+               story_is_flat_start(&in->story->items[0]) ? "from the first search on, iteration 2."
+                                                         : "in each iteration.");
     fputs("</div>\n<h3>Iterations</h3>\n"
           "<p class=note>Redone: searched again with a wider band. Audited: searched in full as well; agree: share of "
           "their frames on which both searches do. Dropped: Gaussians with too little data. Floored: variances at the "
@@ -274,13 +316,27 @@ static void write_mixtures(FILE *out, const trl_model *model)
                 (double)trl_model_gaussians(model) / states);
 }
 
+static void write_tree(FILE *out, const trl_model *model)
+{
+    trl_tree_facts tree = trl_model_tree(model);
+    if (tree.width > 1)
+        fprintf(out,
+                "<tr><th scope=row>context<td>%d to the left, %d to the right\n<tr><th scope=row>tree<td>%d questions "
+                "about %d sets of units, up to %d deep\n",
+                tree.centre, tree.width - 1 - tree.centre, tree.questions, tree.sets, tree.depth);
+    if (trl_model_first_pass_gaussians(model) > 0)
+        write_fact(out, "Gaussians for frames that are not adapted", (double)trl_model_first_pass_gaussians(model));
+}
+
 static void write_model_text(FILE *out, const char *title, const char *text)
 {
-    if (!*text)
-        return;
-    fprintf(out, "<h3>%s</h3>\n<pre>\n", title);
-    html_text(out, text);
-    fputs("</pre>\n", out);
+    char *cut = cli_cut_lines(text);
+    if (cut && *cut) {
+        fprintf(out, "<h3>%s</h3>\n<pre>\n", title);
+        html_text(out, cut);
+        fputs("</pre>\n", out);
+    }
+    free(cut);
 }
 
 static void write_model(FILE *out, const trl_model *model)
@@ -294,6 +350,7 @@ static void write_model(FILE *out, const trl_model *model)
     write_fact(out, "tied states", trl_model_tied_states(model));
     write_fact(out, "transitions", trl_model_transitions(model));
     write_mixtures(out, model);
+    write_tree(out, model);
     write_fact(out, "values per frame", trl_model_dim(model));
     if (*trl_model_lexicon(model)) {
         fputs("<tr><th scope=row>lexicon", out);
@@ -312,6 +369,7 @@ int report_page_write(FILE *out, const report_input *input, trl_error *err)
     write_header(out, input);
     fputs("<main>\n", out);
     if (input->story->count > 0) {
+        write_stages(out, input);
         write_progress(out, input);
         write_times(out, input);
         code = write_utterances(out, input, err);

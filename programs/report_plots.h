@@ -4,7 +4,14 @@
 
 #include "training_story.h"
 
-typedef enum report_plot { PLOT_LIKELIHOOD, PLOT_GAUSSIANS, PLOT_SPEED, PLOT_STEPS, REPORT_PLOTS } report_plot;
+typedef enum report_plot {
+    PLOT_LIKELIHOOD,
+    PLOT_GAUSSIANS,
+    PLOT_SPEED,
+    PLOT_STEPS,
+    PLOT_GAINS,
+    REPORT_PLOTS
+} report_plot;
 
 /* *svg is the element without a heading, its ids its own in a page with all of the pictures; freed by free(). NULL: the
  * story has nothing to draw. Returns 0 or what gnuplot_draw does. */

@@ -37,6 +37,7 @@ const char report_style[] =
     "thead th { color: var(--soft); vertical-align: bottom; white-space: normal; line-height: 1.25 }\n"
     "thead th, tfoot th, tfoot td { font-weight: 600 }\n"
     "tbody th { font-weight: 400 }\n"
+    ".stage th { font-weight: 600; text-align: left; padding-top: .9rem }\n"
     "td.text { white-space: normal; overflow-wrap: anywhere; min-width: 8rem }\n"
     "td.text, .names th:first-child, .failures th, .failures td, .facts th, .facts td { text-align: left }\n"
     ".facts th { color: var(--soft) }\n"

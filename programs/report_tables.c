@@ -6,6 +6,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Stages ---- */
+
+static void start_table(FILE *out, const char *class, const char *const *columns)
+{
+    fprintf(out, "<div class=wide><table class=%s>", class);
+    html_head(out, columns);
+}
+
+static void start_list(FILE *out, const char *class, const char *const *columns)
+{
+    start_table(out, class, columns);
+    fputs("<tbody>\n", out);
+}
+
+/* A body for each stage, with its name above where there are several. */
+static void start_stage(FILE *out, const training_story *story, story_stage stage, int columns)
+{
+    fputs("<tbody>\n", out);
+    if (story_stages(story) == 1)
+        return;
+    fprintf(out, "<tr class=stage><th scope=rowgroup colspan=%d>", columns);
+    html_text(out, stage.name);
+    fputc('\n', out);
+}
+
+/* The flat start has no scores, and Baum-Welch no joint one, which is 0 then. */
+static void score_cell(FILE *out, const story_iteration *n, const char *key)
+{
+    double value = story_number(n->results, key);
+    html_number_cell(out, value != 0 && !story_is_flat_start(n) ? value : NAN, 4);
+}
+
+static void stage_row(FILE *out, const training_story *story, story_stage stage)
+{
+    const story_iteration *first = &story->items[stage.first], *last = first + stage.count - 1;
+    fputs("<tr><th scope=row>", out);
+    html_text(out, stage.name);
+    fprintf(out, "<td>%d", first->number);
+    if (last > first)
+        fprintf(out, "–%d", last->number);
+    html_count_cell(out, story_number(last->results, "tied_states"));
+    html_count_cell(out, story_number(last->results, "gaussians"));
+    score_cell(out, last, "log_likelihood");
+    html_number_cell(out, story_stage_seconds(story, stage), 1);
+    fputc('\n', out);
+}
+
+void report_stages(FILE *out, const training_story *story)
+{
+    static const char *const columns[] = {"stage",          "iterations", "tied states", "Gaussians",
+                                          "log-likelihood", "seconds",    NULL};
+    start_list(out, "names", columns);
+    for (size_t i = 0; i < story->count; i += story_stage_at(story, i).count)
+        stage_row(out, story, story_stage_at(story, i));
+    fputs("</table></div>\n", out);
+}
+
 /* ---- Iterations ---- */
 
 static void audit_cell(FILE *out, const json_t *line)
@@ -18,13 +75,6 @@ static void audit_cell(FILE *out, const json_t *line)
         html_number(out, NAN, 0);
 }
 
-/* 0 stands for a score that was not computed: of the flat start, or the joint one of Baum-Welch. */
-static void score_cell(FILE *out, const json_t *line, const char *key)
-{
-    double value = story_number(line, key);
-    html_number_cell(out, value != 0 ? value : NAN, 4);
-}
-
 static void iteration_row(FILE *out, const story_iteration *n)
 {
     static const char *const counts[] = {"utterances", "failed", "redone", "audited"}, *const estimated[] = {
@@ -33,8 +83,8 @@ static void iteration_row(FILE *out, const story_iteration *n)
     fprintf(out, "<tr><th scope=row>%d", n->number);
     html_count_cell(out, story_number(n->results, "components"));
     html_count_cell(out, story_number(n->results, "gaussians"));
-    score_cell(out, n->results, "log_likelihood");
-    score_cell(out, n->results, "joint");
+    score_cell(out, n, "log_likelihood");
+    score_cell(out, n, "joint");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         html_count_cell(out, story_number(n->results, counts[i]));
     audit_cell(out, n->results);
@@ -48,11 +98,14 @@ void report_iterations(FILE *out, const training_story *story)
     static const char *const columns[] = {
         "iteration", "components", "Gaussians", "log-likelihood", "joint",   "aligned",     "left out",
         "redone",    "audited",    "agree",     "dropped",        "floored", "states kept", NULL};
-    fputs("<div class=wide><table>", out);
-    html_head(out, columns);
-    fputs("<tbody>\n", out);
-    for (size_t i = 0; i < story->count; i++)
-        iteration_row(out, &story->items[i]);
+    int width = (int)(sizeof columns / sizeof *columns) - 1;
+    start_table(out, "numbers", columns);
+    for (size_t i = 0; i < story->count;) {
+        story_stage stage = story_stage_at(story, i);
+        start_stage(out, story, stage, width);
+        for (; i < stage.first + stage.count; i++)
+            iteration_row(out, &story->items[i]);
+    }
     fputs("</table></div>\n", out);
 }
 
@@ -95,12 +148,15 @@ void report_times(FILE *out, const training_story *story)
     static const char *const columns[] = {"iteration",     "seconds",      "processor seconds", "hours per hour",
                                           "M Gaussians/s", "load %",       "score %",           "alpha %",
                                           "backtrack %",   "accumulate %", "estimate %",        NULL};
-    fputs("<div class=wide><table>", out);
-    html_head(out, columns);
-    fputs("<tbody>\n", out);
-    for (size_t i = 0; i < story->count; i++) {
-        fprintf(out, "<tr><th scope=row>%d", story->items[i].number);
-        times_row(out, story->items[i].times);
+    int width = (int)(sizeof columns / sizeof *columns) - 1;
+    start_table(out, "numbers", columns);
+    for (size_t i = 0; i < story->count;) {
+        story_stage stage = story_stage_at(story, i);
+        start_stage(out, story, stage, width);
+        for (; i < stage.first + stage.count; i++) {
+            fprintf(out, "<tr><th scope=row>%d", story->items[i].number);
+            times_row(out, story->items[i].times);
+        }
     }
     json_t *all = all_times(story);
     fputs("<tfoot><tr><th scope=row>all", out);
@@ -125,23 +181,16 @@ static size_t times_named(const training_story *story, const char *list, const c
     size_t count = 0;
     for (size_t i = 0; i < story->count; i++) {
         const story_iteration *n = &story->items[i];
-        count += n->number > 1 && names_it(json_object_get(n->times ? n->times : n->results, list), id);
+        count += !story_is_flat_start(n) && names_it(json_object_get(n->times ? n->times : n->results, list), id);
     }
     return count;
-}
-
-static void start_names(FILE *out, const char *class, const char *const *columns)
-{
-    fprintf(out, "<div class=wide><table class=%s>", class);
-    html_head(out, columns);
-    fputs("<tbody>\n", out);
 }
 
 void report_unfit(FILE *out, const training_story *story)
 {
     static const char *const columns[] = {"utterance", "fit", NULL};
     const json_t *unfit = json_object_get(story->items[story->count - 1].results, "unfit");
-    start_names(out, "names", columns);
+    start_list(out, "names", columns);
     for (size_t k = 0; k < json_array_size(unfit); k++) {
         fputs("<tr>", out);
         html_text_cell(out, story_text(json_array_get(unfit, k), "id"));
@@ -155,7 +204,7 @@ void report_worst(FILE *out, const training_story *story)
 {
     static const char *const columns[] = {"utterance", "log-likelihood", "times named", NULL};
     const json_t *last = story->items[story->count - 1].results, *worst = json_object_get(last, "worst");
-    start_names(out, "names", columns);
+    start_list(out, "names", columns);
     for (size_t k = 0; k < json_array_size(worst); k++) {
         const char *id = story_text(json_array_get(worst, k), "id");
         double value = story_number(json_array_get(worst, k), "log_likelihood");
@@ -175,7 +224,7 @@ void report_slowest(FILE *out, const training_story *story)
     while (last > 0 && !story->items[last - 1].times)
         last--;
     const json_t *slowest = last > 0 ? json_object_get(story->items[last - 1].times, "slowest") : NULL;
-    start_names(out, "names", columns);
+    start_list(out, "names", columns);
     for (size_t k = 0; k < json_array_size(slowest); k++) {
         const char *id = story_text(json_array_get(slowest, k), "id");
         fputs("<tr>", out);
@@ -256,7 +305,7 @@ int report_failures(FILE *out, const training_story *story, trl_error *err)
         return cli_error(err, TRL_ENOMEM, "out of memory");
     list_failures(story, list);
     qsort(list, count, sizeof *list, compare_failures);
-    start_names(out, "failures", columns);
+    start_list(out, "failures", columns);
     for (size_t i = 0; i < count;)
         i += failure_row(out, list + i, count - i);
     fputs("</table></div>\n", out);

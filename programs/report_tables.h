@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+void report_stages(FILE *out, const training_story *story);
 void report_iterations(FILE *out, const training_story *story);
 void report_times(FILE *out, const training_story *story);   /* there must be some */
 void report_unfit(FILE *out, const training_story *story);   /* where the last iteration has them */

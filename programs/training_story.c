@@ -54,6 +54,63 @@ double story_speed(const json_t *times)
     return sound >= 0 && seconds > 0 ? sound / seconds : NAN;
 }
 
+/* ---- Stages ---- */
+
+static int same_stage(const json_t *a, const json_t *b)
+{
+    return strcmp(story_text(a, "stage"), story_text(b, "stage")) == 0 &&
+           json_integer_value(json_object_get(a, "first")) == json_integer_value(json_object_get(b, "first"));
+}
+
+story_stage story_stage_at(const training_story *story, size_t first)
+{
+    story_stage stage = {.name = "", .first = first};
+    if (first < story->count)
+        stage.name = story_text(story->items[first].results, "stage");
+    while (first + stage.count < story->count &&
+           same_stage(story->items[first].results, story->items[first + stage.count].results))
+        stage.count++;
+    return stage;
+}
+
+size_t story_stages(const training_story *story)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < story->count; i += story_stage_at(story, i).count)
+        count++;
+    return count;
+}
+
+int story_is_flat_start(const story_iteration *n)
+{
+    return n->number == 1 && story_number(n->results, "log_likelihood") == 0;
+}
+
+int story_changes_frames(story_stage stage)
+{
+    return stage.first > 0 && strcmp(stage.name, "lda") == 0;
+}
+
+/* The journal has the clock since the stage began, or since a training went on in the middle of it. */
+double story_stage_seconds(const training_story *story, story_stage stage)
+{
+    double sum = 0, before = 0;
+    for (size_t i = stage.first; i < stage.first + stage.count; i++) {
+        double clock = story_number(story->items[i].times, "stage_seconds");
+        sum += clock - (clock >= before ? before : 0);
+        before = clock;
+    }
+    return sum;
+}
+
+int story_has_gains(const training_story *story)
+{
+    for (size_t i = 0; i < story->count; i++)
+        if (story_number(story->items[i].results, "transform_gain") > 0)
+            return 1;
+    return 0;
+}
+
 /* ---- Lines ---- */
 
 typedef struct place {

@@ -18,6 +18,11 @@ typedef struct story_iteration {
     json_t *times;   /* the journal's; NULL: there is none */
 } story_iteration;
 
+typedef struct story_stage {
+    const char *name;    /* "": the history does not say */
+    size_t first, count; /* iterations: items[first] is the first */
+} story_stage;
+
 typedef struct training_story {
     story_iteration *items; /* numbers rise */
     size_t count, timed;    /* iterations; those with times */
@@ -31,6 +36,22 @@ int story_add_history(training_story *story, const char *text, size_t size, cons
 /* Lines of iterations that the history has, with the same results: others are of another training. */
 int story_add_journal(training_story *story, const char *text, size_t size, const char *name, trl_error *err);
 void story_free(training_story *story);
+
+/* The stage that begins with items[first]; the next one begins behind it. */
+story_stage story_stage_at(const training_story *story, size_t first);
+size_t story_stages(const training_story *story);
+
+/* The flat start searches nothing: it has neither a likelihood nor a speed to speak of. */
+int story_is_flat_start(const story_iteration *iteration);
+
+/* Has the stage frames of another kind than those before it? Likelihoods can't be compared then. */
+int story_changes_frames(story_stage stage);
+
+/* By the clock, with what lies between iterations; NAN: the times don't say. */
+double story_stage_seconds(const training_story *story, story_stage stage);
+
+/* Has any iteration a transform that gained? */
+int story_has_gains(const training_story *story);
 
 /* The steps of an iteration, as the journal calls them, in their order. */
 enum { STORY_STEPS = 6 };

@@ -303,6 +303,7 @@ int trl__iterate(trl__training *t, int number, trl_error *err)
         name_iteration(t, number, &result.numbers);
         t->gain = 0;
         code = finish(t, iteration, &result, err);
+        result.numbers.stage_seconds = trl__wall_seconds() - t->stage_start;
     }
     if (code == 0)
         code = remember(t, &result, err);
@@ -310,7 +311,6 @@ int trl__iterate(trl__training *t, int number, trl_error *err)
         judge_audit(t, &result.numbers);
         code = save(t, number, err);
     }
-    result.numbers.stage_seconds = trl__wall_seconds() - t->stage_start;
     if (code == 0 && t->options->report)
         t->options->report(t->options->user, &result.numbers);
     return code;

@@ -88,7 +88,7 @@ static int merge_contexts(void *user, size_t group, void *sum, trl_error *err)
     return trl__context_stats_merge(user, ((context_sums *)sum)->stats, err);
 }
 
-static int gather_contexts(trl__training *t, trl__context_stats **out, trl_error *err)
+int trl__gather_contexts(const trl__training *t, trl__context_stats **out, trl_error *err)
 {
     int32_t left = t->options->context_left, right = t->options->context_right;
     int32_t dim = (int32_t)trl__view_dim(&t->data->view, (size_t)t->data->dim);
@@ -308,7 +308,7 @@ int trl__begin_contexts(trl__training *t, trl_error *err)
     trl_model *next = NULL;
     int code = trl__count_usage(t, err);
     if (code == 0)
-        code = gather_contexts(t, &stats, err);
+        code = trl__gather_contexts(t, &stats, err);
     if (code == 0)
         code = make_model(t, stats, &next, err);
     trl__context_stats_destroy(stats);

@@ -45,7 +45,7 @@ static int add_results(json_t *line, const trl__pass_result *r, const trl__train
 static int add_times(json_t *line, const trl__pass_result *r, const trl__training_data *data)
 {
     const trl_iteration *n = &r->numbers;
-    json_t *times = json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "seconds", n->seconds, "load", n->load, "score",
+    json_t *times = json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "seconds", n->seconds, "stage_seconds", n->stage_seconds, "load", n->load, "score",
                               n->score, "alpha", n->alpha, "backtrack", n->backtrack, "accumulate", n->accumulate,
                               "estimate", n->estimate, "gaussians_scored", n->gaussians_scored);
     int code = json_object_update(line, times);

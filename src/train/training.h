@@ -8,6 +8,7 @@
 #ifndef TRL_TRAIN_TRAINING_H
 #define TRL_TRAIN_TRAINING_H
 
+#include "model/context_stats.h"
 #include "train/checkpoint.h"
 #include "train/train_pass.h"
 #include "train/path_walk.h"
@@ -63,6 +64,9 @@ int trl__count_usage(trl__training *training, trl_error *err);
 
 /* The lexicon of the stage in hand, as part of a checkpoint: none is fine. */
 int trl__load_lexicon(trl__training *training, trl_error *err);
+
+/* Statistics of every context that occurs along the paths in hand, by frames in the data's present view. */
+int trl__gather_contexts(const trl__training *training, trl__context_stats **out, trl_error *err);
 
 /* The model becomes one of phones in context, as the options want it: a tree from the frames in the data's present view along the paths in
  * hand, one Gaussian per leaf; the paths are carried over. */

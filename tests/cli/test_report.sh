@@ -41,6 +41,8 @@ contains "$page" 'The history names the first ten' "failures that are counted, n
 contains "$page" '<th scope=row>phones<td>5: W AH N T UW' "the phones"
 contains "$page" 'made &lt;by&gt; &amp; hand' "the provenance"
 lacks "$page" 'not finished' "a training that is"
+lacks "$page" '<h2>Stages' "a training of one stage"
+lacks "$page" 'class=stage' "a training of one stage"
 
 # ---- Nothing gets out of its place, nothing is fetched ----
 grep -q '<script' page.html && wrong "names of utterances became a script"
@@ -130,6 +132,51 @@ contains "$err" "s.trm:3: iteration 2 comes after iteration 2" "a history with f
 contains "$err" "s.trm:4: not JSON" "a history with faults"
 contains "$(words_of s.trm.html)" '<tr><th scope=row>1<td>–<td>–<td>–' "values of the wrong kind"
 contains "$(words_of s.trm.html)" '</html>' "values of the wrong kind"
+
+# ---- A story in stages ----
+# mono 1 to 3, tri 4 and 5, lda 6 and 7, sat 8. tri was interrupted: the clock starts again in it. Transforms gain in 7 and 8.
+ladder() { # TIMES
+    step() { # ITERATION LOG-LIKELIHOOD STAGE FIRST LAST TIED-STATES GAIN CLOCK
+        line "$1" "$2" '' ",\"stage\":\"$3\",\"first\":$4,\"of\":$5,\"tied_states\":$6,\"transform_gain\":$7${times_of:+$times_of,\"stage_seconds\":$8}"
+    }
+    local times_of=$1
+    step 1 0.0 mono 1 3 15 0.0 2.5
+    step 2 -66.25 mono 1 3 15 0.0 5.0
+    step 3 -64.5 mono 1 3 15 0.0 7.5
+    step 4 -65.0 tri 4 5 441 0.0 20.0
+    step 5 -62.0 tri 4 5 441 0.0 4.5
+    step 6 -45.0 "${2:-lda}" 6 7 447 0.0 3.0
+    step 7 -43.5 "${2:-lda}" 6 7 447 0.92 6.0
+    step 8 -41.25 sat 8 8 455 2.5 9.0
+}
+ladder '' >history
+ladder "$times" >l.trm.journal
+make_model history '' l.trm
+expect 0 "$TRELLIS" report l.trm
+page=$(words_of l.trm.html)
+contains "$page" '8 iterations in 4 stages over 2 h 0 min of sound took 47.0 s.' "the first sentence of stages"
+contains "$page" '<tr><th scope=row>mono<td>1–3<td>15<td>3,600<td>−64.5000<td>7.5' "the first stage"
+contains "$page" '<tr><th scope=row>tri<td>4–5<td>441<td>6,000<td>−62.0000<td>24.5' "a stage that was interrupted"
+contains "$page" '<tr><th scope=row>sat<td>8<td>455<td>9,600<td>−41.2500<td>9.0' "a stage of one iteration"
+[ "$(grep -c '<tr class=stage><th scope=rowgroup colspan=13>' <<<"$page")" = 4 ] || wrong "the iterations are not in four parts"
+[ "$(grep -c '<tr class=stage><th scope=rowgroup colspan=11>' <<<"$page")" = 4 ] || wrong "the times are not in four parts"
+lacks "$page" 'not finished' "a training in stages"
+if command -v gnuplot >/dev/null; then
+    [ "$(grep -c '<svg' l.trm.html)" = 5 ] || wrong "there are not five pictures"
+    twice=$(grep -oE " id=['\"][^'\"]*" l.trm.html | cut -c 6- | sort | uniq -d)
+    [ -z "$twice" ] || wrong "ids that are there twice: $twice"
+    # lda has frames of its own: iterations 2 to 5 are one line, 6 to 8 another, and none leads from 5 to 6. (A line is what follows the last M.)
+    lines=$(sed -n '/id="likelihood-/,/<\/svg>/p' l.trm.html | tr -d '\n' | grep -oE "rgb\( 63, 127, 202\)' *d='[^']*" | sed 's/.*M//' | awk '{ print gsub(/L/, "") }' | xargs)
+    [ "$lines" = "3 2" ] || wrong "lines of the likelihood have so many parts: $lines"
+fi
+ladder '' "$evil" >history
+make_model history '' evil.trm
+expect 0 "$TRELLIS" report evil.trm
+grep -q '<script' evil.trm.html && wrong "the name of a stage became a script"
+head -n 6 history >half
+make_model half '' half.trm
+expect 0 "$TRELLIS" report half.trm
+contains "$(words_of half.trm.html)" 'not finished: this is iteration 6 of 7 at least' "a training in stages that was stopped"
 
 # ---- Models without a history, files that are none, places that are none ----
 : >empty

@@ -12,7 +12,7 @@ PATH=$(dirname "$TRELLIS"):$PATH
 # stops a command, 3; a crash has another code.
 sed -n '/^```sh$/,/^```$/{/^```/!p}' "$TRELLIS_SOURCE_DIR/docs/tutorial.md" |
     sed 's/^\(trellis .*\) && exit 1$/code=0; \1 || code=$?; [ $code = 1 ] || [ $code = 3 ] || exit 1/' >tutorial
-[ "$(grep -c '^trellis\|^code=0; trellis' tutorial)" -ge 18 ] || wrong "the page has lost its commands"
+[ "$(grep -c '^trellis\|^code=0; trellis' tutorial)" -ge 24 ] || wrong "the page has lost its commands"
 expect 0 bash -eu -o pipefail tutorial
 
 contains "$(<findings.json)" '"unknown-word"' "the misspelt word"
@@ -25,4 +25,9 @@ expect 0 trellis features show --json broken.trf
 [ "$(ls aligned/*.TextGrid | wc -l)" = 80 ] || wrong "not 80 TextGrids"
 [ "$(wc -l <aligned/words.ctm)" -ge 80 ] || wrong "words.ctm has fewer words than there are utterances"
 contains "$(<report.html)" "<svg" "the report's pictures"
+contains "$(<better.html)" "<h2>Stages" "the report of a training in stages"
+contains "$(<ao.dot)" "digraph" "the tree of AO"
+[ "$(wc -l <better-aligned/words.ctm)" = "$(wc -l <aligned/words.ctm)" ] || wrong "the better model aligns other words"
+expect 0 trellis model stat tri.trm
+contains "$out" "tree  " "a model with context from one without"
 finish

@@ -30,6 +30,38 @@ static void scores_are_the_references(void **state)
         assert_int_equal(compare_kernel_with_reference(kernels[i], 300), 0);
 }
 
+/* Every stretch that begins in one piece of the frames and ends in the next: the best component is one that scores as well as any. */
+static void stretches_reach_into_the_next_piece(void **state)
+{
+    (void)state;
+    chance c = {7, 0};
+    trl_model model = random_mixtures(&c, (mixture_kind){5, 3, 9, 2, 0, 0.5f}, 0);
+    trl_matrix frames = random_frames(&c, &model, TRL__PIECE + TRL__TILE);
+    for (size_t i = 0; i < kernel_count; i++) {
+        kernel_run run;
+        int32_t component[TRL__TILE + TRL__ROW_PAD];
+        float score[TRL__TILE + TRL__ROW_PAD];
+        assert_int_equal(start_run(&run, kernels[i], &model, &frames, 0), 0);
+        for (int32_t first = TRL__PIECE - TRL__TILE + 1; first < TRL__PIECE; first++)
+            for (int32_t tied = 0; tied < model.tied_states; tied++) {
+                trl__gmm_work work = work_of(&run, tied, first, first + TRL__TILE);
+                kernels[i]->best(&work, &(trl__gmm_best){component, score});
+                for (int32_t t = first; t < first + TRL__TILE; t++) {
+                    const float *frame = trl_matrix_row(&frames, (size_t)t);
+                    double best = -INFINITY;
+                    for (int32_t g = model.first_gaussian[tied]; g < model.first_gaussian[tied + 1]; g++)
+                        best = fmax(best, exact_score(&model, g, frame));
+                    double found = exact_score(&model, model.first_gaussian[tied] + component[t - first], frame);
+                    assert_true(fabs(found - best) <= score_tolerance(best, 1e-4));
+                    assert_true(fabs((double)score[t - first] - best) <= score_tolerance(best, 1e-4));
+                }
+            }
+        end_run(&run);
+    }
+    free(frames.data);
+    free_mixtures(&model);
+}
+
 /* ---- Whole searches ---- */
 
 typedef struct outcome {
@@ -167,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_the_references),
+        cmocka_unit_test(stretches_reach_into_the_next_piece),
         cmocka_unit_test(searches_are_the_references),
     };
     find_kernels();

@@ -299,9 +299,10 @@ static void score(const trl__gmm_work *work, trl__combine combine, float *out, c
 static void find_best(const trl__gmm_work *work, const trl__gmm_best *best)
 {
     tile w = tile_of(work);
+    const float *o = trl__placed_lanes(work->m, work->placed, work->first); /* the stretch may leave the piece, not the block */
     for (int32_t i = 0; i < work->end - work->first; i += LANES) {
         lanes largest[VECTORS];
-        w.o = trl__placed_lanes(work->m, work->placed, work->first + i);
+        w.o = o + i;
         score_components(&w, 1, largest);
         find_largest(&w, 1, largest, best->component + i);
         store(best->score + i, largest[0] * LN_2);
