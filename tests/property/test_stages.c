@@ -143,6 +143,7 @@ static void test_threads_do_not_matter(void **state)
     (void)state;
     for (size_t i = 0; i < LADDERS; i++) {
         trl_train_options o = speech_training(&speech, ladders[i]);
+        o.iterations = i + 1 < LADDERS ? 1 : 2;
         train_to(&o, 1, "one.trm");
         for (int threads = i + 1 < LADDERS ? 7 : 2; threads <= 7; threads += 5) {
             train_to(&o, threads, "other.trm");
@@ -179,6 +180,7 @@ static void test_resumed_after_failures(void **state)
     trl_train_options o = speech_training(&speech, "mono,tri,lda,sat");
     trl_model *model = NULL;
     int failures = 0, code;
+    o.iterations = 1;
     train_to(&o, 0, "whole.trm");
     o.folder = work_folder("failing");
     do {
@@ -285,6 +287,7 @@ static void test_stages_from_a_model(void **state)
     for (size_t i = 0; i + 1 < LADDERS; i++) {
         const char *next = strrchr(ladders[i + 1], ',') + 1;
         trl_train_options o = speech_training(&speech, ladders[i]);
+        o.iterations = 1;
         trl_model *model = train(&o, 2), *read;
         must_do(trl_model_write(model, temp_path("first.trm"), &err), &err);
         must_do(trl_model_read(temp_path("first.trm"), &read, &err), &err);
@@ -427,6 +430,7 @@ static void check_variant(const variant *v)
     static story told;
     told = (story){.copies = 1};
     trl_train_options o = speech_training(&speech, "mono,tri,lda,sat");
+    o.iterations = 1;
     v->set(&o);
     o.folder = work_folder("work");
     o.report = remember;
