@@ -1,6 +1,6 @@
-/* The stage sat: speaker-adaptive training. Each speaker's frames go through an affine transform of his own (fMLLR), which is estimated anew
- * as the model becomes better; at the end the model gets mixtures for frames as they come too, with which a first pass over a new speaker
- * finds what his transform is estimated from. */
+/* The stage sat: speaker-adaptive training. Each speaker's frames go through an affine transform of his own (fMLLR),
+ * which is estimated anew as the model becomes better; at the end the model gets mixtures for frames as they come too,
+ * with which a first pass over a new speaker finds what his transform is estimated from. */
 #include "adapt/fmllr.h"
 #include "adapt/speakers.h"
 #include "base/fail.h"
