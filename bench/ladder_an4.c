@@ -27,7 +27,7 @@ typedef struct an4_ladder {
     trl_frontend *frontend;
     trl_pool *pool;
     double wall;
-    double held_out[LADDER_RUNGS];                               /* log-likelihood per frame */
+    double held_out[LADDER_RUNGS];                                    /* log-likelihood per frame */
     double gaussian_train[LADDER_RUNGS], gaussian_test[LADDER_RUNGS]; /* one Gaussian's */
 } an4_ladder;
 
@@ -207,10 +207,11 @@ static void measure_likelihoods(an4_ladder *a)
 
 static void print_likelihoods(const an4_ladder *a)
 {
-    printf("  log-likelihood per frame; mono and tri see MFCCs with differences, lda and sat other frames: compare what "
-           "is above one Gaussian\n"
-           "  %-6s %12s %12s %12s | %12s %12s %12s\n",
-           "stage", "training", "one Gaussian", "above it", "held out", "one Gaussian", "above it");
+    printf(
+        "  log-likelihood per frame; mono and tri see MFCCs with differences, lda and sat other frames: compare what "
+        "is above one Gaussian\n"
+        "  %-6s %12s %12s %12s | %12s %12s %12s\n",
+        "stage", "training", "one Gaussian", "above it", "held out", "one Gaussian", "above it");
     for (int i = 0; i < LADDER_RUNGS; i++) {
         double train = a->ladder.rungs[i].log_likelihood;
         printf("  %-6s %12.4f %12.4f %12.4f | %12.4f %12.4f %12.4f\n", a->ladder.rungs[i].name, train,
@@ -223,10 +224,10 @@ static json_t *stages_json(const an4_ladder *a)
 {
     json_t *stages = ladder_json(&a->ladder);
     for (int i = 0; i < LADDER_RUNGS; i++) {
-        json_t *more =
-            json_pack("{s:f, s:f, s:f, s:f}", "above_gaussian", a->ladder.rungs[i].log_likelihood - a->gaussian_train[i],
-                      "held_out_loglik_per_frame", a->held_out[i], "held_out_gaussian_loglik_per_frame",
-                      a->gaussian_test[i], "held_out_above_gaussian", a->held_out[i] - a->gaussian_test[i]);
+        json_t *more = json_pack("{s:f, s:f, s:f, s:f}", "above_gaussian",
+                                 a->ladder.rungs[i].log_likelihood - a->gaussian_train[i], "held_out_loglik_per_frame",
+                                 a->held_out[i], "held_out_gaussian_loglik_per_frame", a->gaussian_test[i],
+                                 "held_out_above_gaussian", a->held_out[i] - a->gaussian_test[i]);
         json_object_update(json_object_get(stages, a->ladder.rungs[i].name), more);
         json_decref(more);
     }
@@ -277,7 +278,8 @@ void ladder_measure_an4(ladder_bench *b)
     }
     open_an4(&a, place, b->options->tiny);
     climb(&a, b->sizes.an4_iterations);
-    bench_report(b->result, "an4_ladder_wall_s", a.wall, "s", "mono, tri, lda, sat from AN4's sound files, two threads");
+    bench_report(b->result, "an4_ladder_wall_s", a.wall, "s",
+                 "mono, tri, lda, sat from AN4's sound files, two threads");
     ladder_print(&a.ladder);
     measure_likelihoods(&a);
     print_likelihoods(&a);

@@ -12,11 +12,11 @@
 
 /* How large things are: in full, with --quick, with --tiny. */
 typedef struct ladder_sizes {
-    int an4_iterations;         /* per round */
-    int contexts, tree_leaves;  /* of the tree from statistics */
-    double gathering_hours;     /* of the corpus that is repeated */
-    double hours;               /* of the large ladder; 0: it is left out */
-    int leaves;                 /* of its trees */
+    int an4_iterations;        /* per round */
+    int contexts, tree_leaves; /* of the tree from statistics */
+    double gathering_hours;    /* of the corpus that is repeated */
+    double hours;              /* of the large ladder; 0: it is left out */
+    int leaves;                /* of its trees */
 } ladder_sizes;
 
 /* What a stage came to, and where its time went. */

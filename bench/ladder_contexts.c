@@ -227,8 +227,8 @@ static double measure_gathering(ladder_bench *b, int times, json_t *list)
     r->hours = b->sizes.gathering_hours;
     r->times = times;
     double peak = child_run(gather, r).own - r->before;
-    printf("  %12.0f frames %10zu contexts %8.2f s %10.1f MB on top of %.1f MB\n", r->frames, r->contexts, r->seconds, peak,
-           r->before);
+    printf("  %12.0f frames %10zu contexts %8.2f s %10.1f MB on top of %.1f MB\n", r->frames, r->contexts, r->seconds,
+           peak, r->before);
     json_array_append_new(list, json_pack("{s:f, s:I, s:f, s:f, s:f}", "frames", r->frames, "contexts",
                                           (json_int_t)r->contexts, "seconds", r->seconds, "before_mb", r->before,
                                           "gathering_mb", peak));

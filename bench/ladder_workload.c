@@ -82,7 +82,7 @@ static FILE *create(const speech *w, const char *name, char path[4200])
     return file;
 }
 
-/* Words go through all phones in turn before they draw any, so that each phone is in the lexicon, with its own number. */
+/* Words go through all phones in turn before they draw any, so that each phone is in the lexicon. */
 static void make_lexicon(speech *w)
 {
     char path[4200];
@@ -134,12 +134,12 @@ static void add_silence(talker *t, double probability)
         add_phone(t, SPEECH_SILENCE);
 }
 
-/* The lexicon numbers phones as they come: p0, p1 … */
+/* Phone p7 sounds like number 7. */
 static void add_word(talker *t, int word)
 {
     trl_pronunciation p = trl_lexicon_pronunciation(t->w->lexicon, (size_t)word, 0);
     for (size_t i = 0; i < p.length; i++)
-        add_phone(t, atoi(trl_lexicon_phone(t->w->lexicon, (size_t)p.phones[i]) + 1));
+        add_phone(t, (int)strtol(trl_lexicon_phone(t->w->lexicon, (size_t)p.phones[i]) + 1, NULL, 10));
 }
 
 /* Words for about so many seconds; the transcript goes to the manifest. */

@@ -300,8 +300,8 @@ void train_measure_memory(train_bench *b)
         own = peaks.own;
         first = times == 1 ? own : first;
         printf("  %8.3f h  %8.1f MB of its own at most, %8.1f MB with the mapped features\n", hours, own, peaks.all);
-        json_array_append_new(
-            list, json_pack("{s:f, s:f, s:f}", "hours", hours, "own_mb", own, "with_mapped_mb", peaks.all));
+        json_array_append_new(list,
+                              json_pack("{s:f, s:f, s:f}", "hours", hours, "own_mb", own, "with_mapped_mb", peaks.all));
     }
     json_object_set_new(b->result, "memory", list);
     bench_report(b->result, "memory_growth", own / first, "x", "peak of own memory, four times the sound over once");

@@ -299,7 +299,8 @@ static void score(const trl__gmm_work *work, trl__combine combine, float *out, c
 static void find_best(const trl__gmm_work *work, const trl__gmm_best *best)
 {
     tile w = tile_of(work);
-    const float *o = trl__placed_lanes(work->m, work->placed, work->first); /* the stretch may leave the piece, not the block */
+    /* The stretch may leave the piece, but not the block: that repeats the first frames of the next. */
+    const float *o = trl__placed_lanes(work->m, work->placed, work->first);
     for (int32_t i = 0; i < work->end - work->first; i += LANES) {
         lanes largest[VECTORS];
         w.o = o + i;
