@@ -387,7 +387,7 @@ static int train(job *j, const char *lexicon_name)
     if (failed)
         return cli_failure(&err);
     if (!j->values->keep)
-        trl_train_clean(j->folder);
+        trl_train_clean(j->folder, j->options.features);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
             j->values->output);
     return report_findings(j);

@@ -103,7 +103,7 @@ TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, cons
                       trl_error *err);
 
 /* Removes what a training left in `folder` for --resume; the folder too when nothing else is in it. */
-TRL_API void trl_train_clean(const char *folder);
+TRL_API void trl_train_clean(const char *folder, const char *features);
 
 TRL_END_DECLS
 

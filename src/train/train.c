@@ -220,7 +220,7 @@ static int prepare_data(trl__training *t, const trl_corpus *corpus, const trl_fr
                     : trl__fail_memory(err);
     trl__free(features);
     if (code < 0 && !o->resume)
-        trl_train_clean(o->folder); /* there is nothing to go on from */
+        trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
     return code;
 }
 
@@ -272,7 +272,7 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
         code = trl__check_questions(t, err);
     if (code != 0) {
         if (!o->resume && !o->features)
-            trl_train_clean(o->folder); /* there is nothing to go on from */
+            trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
         return code;
     }
     t->checkpoint->fingerprint = fingerprint(t);
