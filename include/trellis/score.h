@@ -78,7 +78,7 @@ typedef struct trl_score_options {
     int scorer;         /* a trl_scorer */
     int letters;        /* a trl_letters */
     int optional_words; /* 1: a word in parentheses, in trn and stm, is right too where it is left out (sclite -D) */
-    int oracle;         /* 1: hypotheses are N-best lists, and the one with the fewest errors counts; ids of those that are not in
+    int oracle; /* 1: hypotheses are N-best lists, and the one with the fewest errors counts; ids of those that are not in
                          * JSON end in -1, -2, … */
 } trl_score_options;
 
@@ -107,8 +107,8 @@ typedef struct trl_scored_utterance {
     const char *id;
     size_t speaker;
     trl_counts counts;
-    int missing; /* 1: there is no hypothesis, all words are deletions */
-    int chosen;  /* with oracle: which of the list, from 0 */
+    int missing;     /* 1: there is no hypothesis, all words are deletions */
+    int chosen;      /* with oracle: which of the list, from 0 */
     uint32_t places; /* words of the reference, alternatives counted as one */
     const trl_word_pair *pairs;
     size_t pair_count;
@@ -166,15 +166,16 @@ TRL_API int trl_score_interval(const trl_score *score, const trl_bootstrap *how,
 typedef struct trl_matched_pairs {
     size_t pairs;
     double mean, deviation; /* of errors of the first system less those of the second */
-    double z, p;            /* z is infinite where all differences are equal and not 0; 0 and p = 1 with fewer than two pairs */
+    double z, p; /* z is infinite where all differences are equal and not 0; 0 and p = 1 with fewer than two pairs */
 } trl_matched_pairs;
 
 typedef struct trl_comparison {
-    trl_matched_pairs segments; /* stretches with errors, two words apart that both have right: NIST's MAPSSWE (Gillick and Cox 1989) */
-    trl_matched_pairs units;    /* utterances or speakers, as drawn */
-    double difference;          /* word error rate of the first less that of the second */
-    double interval[2];         /* of the difference, the same draws for both */
-    double second_better;       /* share of the draws where it is; equal ones count half */
+    trl_matched_pairs
+        segments; /* stretches with errors, two words apart that both have right: NIST's MAPSSWE (Gillick and Cox 1989) */
+    trl_matched_pairs units; /* utterances or speakers, as drawn */
+    double difference;       /* word error rate of the first less that of the second */
+    double interval[2];      /* of the difference, the same draws for both */
+    double second_better;    /* share of the draws where it is; equal ones count half */
 } trl_comparison;
 
 /* Both scores must have the same reference. Returns 0, TRL_EINVAL, TRL_ENOMEM. */

@@ -24,11 +24,10 @@ static int by_count(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : by_words(a, b);
 }
 
-/* malloc, since the caller frees it. */
 int trl_score_confusions(const trl_score *s, trl_confusion **list, size_t *count, trl_error *err)
 {
     size_t most = (size_t)trl_errors(s->total), all = 0, kept = 0;
-    trl_confusion *found = malloc((most + 1) * sizeof *found);
+    trl_confusion *found = trl__alloc(most + 1, sizeof *found);
     if (!found)
         return trl__fail_memory(err);
     for (size_t u = 0; u < s->count; u++)

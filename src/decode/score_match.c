@@ -146,7 +146,8 @@ static int find_channels(matcher *m, trl__strings *keys, channel *channels, long
     return 0;
 }
 
-/* Words belong to the first segment that ends after their middle; what is left, to the last one. */
+/* Words belong to the first segment that ends after their middle; what is left, to the last one. sclite holds ends of segments as floats,
+ * which decides for words whose middle is the end. */
 static void cut(matcher *m, channel *channels, const long *of)
 {
     size_t utterance = 0, count = 0;
@@ -154,7 +155,7 @@ static void cut(matcher *m, channel *channels, const long *of)
         const trl__transcript *item = &m->said->items[i];
         channel *c = of[i] >= 0 ? &channels[of[i]] : NULL;
         trl__word_range range = {c ? c->next : 0, 0};
-        while (c && c->next < c->end && (i == c->last || m->heard->middles[c->next] < item->end)) {
+        while (c && c->next < c->end && (i == c->last || m->heard->middles[c->next] < (double)(float)item->end)) {
             c->next++;
             range.count++;
         }
