@@ -13,7 +13,7 @@ struct values {
     int optional, nbest, alignments, confusions, replicates, seed;
 };
 
-static const struct values defaults = {.confusions = -1, .replicates = 10000, .seed = 1};
+static const struct values defaults = {.confusions = -1, .replicates = 2000, .seed = 1};
 
 typedef struct job {
     const struct values *values;
@@ -168,7 +168,7 @@ static const cli_option options[] = {
     {"json", 0, CLI_TEXT, VALUE(json), "FILE", "write everything as JSON; - is standard output, instead of the text"},
     {"draw", 0, CLI_TEXT, VALUE(draw), "WHAT",
      "what the bootstrap draws: utterances (default), speakers, none (no interval, no comparison)"},
-    {"replicates", 0, CLI_INT, VALUE(replicates), "N", "how often it draws as many as there are; default 10000"},
+    {"replicates", 0, CLI_INT, VALUE(replicates), "N", "how often it draws as many as there are; default 2000"},
     {"seed", 0, CLI_INT, VALUE(seed), "N", "of the draws; default 1. The same seed gives the same numbers"},
     {0}};
 

@@ -14,7 +14,7 @@
 
 trl_bootstrap trl_bootstrap_defaults(void)
 {
-    return (trl_bootstrap){.replicates = 10000, .seed = 1, .level = 0.95};
+    return (trl_bootstrap){.replicates = 2000, .seed = 1, .level = 0.95};
 }
 
 /* ---- What is drawn ---- */

@@ -111,7 +111,7 @@ int trl__word_align(const int32_t *said, size_t n, const int32_t *heard, size_t 
         if (total < costs->gap * (gaps + 2 * (margin + 1)))
             break;
         int64_t enough = (total / costs->gap - gaps) / 2; /* the best one is not dearer than what was found */
-        margin = 4 * margin < enough ? 4 * margin : enough;
+        margin = 8 * margin < enough ? 4 * margin : enough;
     }
     *count = walk_back(&b, kinds);
     return 0;

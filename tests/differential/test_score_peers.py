@@ -235,7 +235,7 @@ def test_units(rng):
     heard = [[mutate(rng, s, letters, rate) for s in said] for rate in (0.5, 0.4)]
     ref = path("units", [f"s-{i} {' '.join(s)}" for i, s in enumerate(said)])
     hyps = [path(f"units{k}", [f"s-{i} {' '.join(h)}" for i, h in enumerate(heard[k])]) for k in range(2)]
-    report = trellis(ref, *hyps, "--scorer", "edit", "--format", "text")
+    report = trellis(ref, *hyps, "--scorer", "edit", "--format", "text", "--replicates", "10000")
     errors = [numpy.array([sum(counts(u)[1:]) for u in s["utterance_scores"]]) for s in report["systems"]]
     lengths = numpy.array([len(s) for s in said])
     test, expected = report["comparison"]["matched_pairs"], scipy.stats.ttest_rel(*errors)
