@@ -166,15 +166,16 @@ int trl__transcripts_parse(const char *name, trl__text *text, trl_transcripts_fo
                            trl_error *err)
 {
     trl_transcripts *t = trl__alloc_zero(1, sizeof *t);
-    if (!t || !(t->name = trl__strdup(name))) {
-        trl__free(t);
+    if (!t) {
         trl__text_free(text);
         return trl__fail_memory(err);
     }
     t->text = *text;
     *text = (trl__text){0};
     t->format = format ? format : by_content(&t->text);
-    int code = read_all(t, err);
+    t->name = trl__strdup(name);
+    /* Room from the start: an empty transcript's words are somewhere too. */
+    int code = t->name && TRL_GROW(t->words, t->word_capacity, 1) == 0 ? read_all(t, err) : trl__fail_memory(err);
     if (code < 0)
         trl_transcripts_destroy(t);
     else

@@ -71,7 +71,7 @@ static int add_word(builder *b, node *at, uint32_t place)
 static int add_alternatives(builder *b, node *at, uint32_t place);
 
 /* Up to a slash, a closing brace or the end. Readers have limited the depth of braces. */
-static int add_sequence(builder *b, node *at, uint32_t place, int top) /* NOLINT(misc-no-recursion) */
+static int add_sequence(builder *b, node *at, uint32_t place, int top)
 {
     int code = 0;
     while (code == 0 && b->next < b->count) {
@@ -86,7 +86,7 @@ static int add_sequence(builder *b, node *at, uint32_t place, int top) /* NOLINT
     return code;
 }
 
-static int add_alternatives(builder *b, node *at, uint32_t place) /* NOLINT(misc-no-recursion) */
+static int add_alternatives(builder *b, node *at, uint32_t place)
 {
     node ends[2] = {{0, 0}, {0, 0}};
     int code = 0;
