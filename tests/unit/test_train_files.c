@@ -204,6 +204,7 @@ int main(void)
                                        TEST(test_index_beyond_the_runs_is_refused),
                                        TEST(test_aborted_writer_leaves_nothing),
                                        TEST(test_checkpoint_counts_from_its_commit),
+                                       TEST(test_given_features_stay),
                                        TEST(test_old_checkpoint_is_forgotten),
                                        TEST(test_broken_checkpoint_is_refused),
                                        TEST(test_temporary_folder_goes_away)};
