@@ -3,11 +3,13 @@
 #include "corpus_input.h"
 #include "frontend_input.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/train.h>
 #include <trellis/version.h>
+#include <unistd.h>
 
 extern const cli_command cmd_train;
 
@@ -22,6 +24,19 @@ struct values {
     int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
     double total, power, audit, beam, variance_floor, least_count, silence_between;
 };
+
+static const struct values defaults = {.iterations = 4,
+                                       .sample = 256000,
+                                       .lda_splice = 4,
+                                       .lda_dim = 39,
+                                       .states = 3,
+                                       .silence_states = 5,
+                                       .silence_between = 0.5,
+                                       .power = 0.25,
+                                       .audit = 0.002,
+                                       .beam = 400,
+                                       .variance_floor = 0.01,
+                                       .least_count = 3};
 
 typedef struct job {
     const struct values *values;
@@ -71,6 +86,33 @@ static int parse_pair(const char *option, const char *given, double *first, doub
             return 0;
     }
     return cli_usage_error(&cmd_train, "--%s is two numbers with a comma between, not '%s'", option, given);
+}
+
+/* An option of stages that are not there says nothing, which may not be what the user expects. */
+static void warn_of_options(const struct values *v)
+{
+    const char *stages = v->stages ? v->stages : "mono";
+    int mono = strstr(stages, "mono") != NULL, lda = strstr(stages, "lda") != NULL;
+    int contexts = lda || strstr(stages, "tri") || strstr(stages, "sat");
+    const struct {
+        const char *option;
+        int unused;
+        const char *stages;
+    } checks[] = {{"components", v->components != 0 && !mono, " mono"},
+                  {"total", v->total > 0 && !mono, " mono"},
+                  {"context", v->context && !contexts, "s tri, lda and sat"},
+                  {"leaves", v->leaves != 0 && !contexts, "s tri, lda and sat"},
+                  {"leaf-frames", v->least_leaf_frames > 0 && !contexts, "s tri, lda and sat"},
+                  {"gain", v->least_gain > 0 && !contexts, "s tri, lda and sat"},
+                  {"questions", v->questions && !contexts, "s tri, lda and sat"},
+                  {"varmix", v->varmix && !contexts, "s tri, lda and sat"},
+                  {"gaussians", v->gaussians > 0 && !contexts, "s tri, lda and sat"},
+                  {"lda-splice", v->lda_splice != defaults.lda_splice && !lda, " lda"},
+                  {"lda-dim", v->lda_dim != defaults.lda_dim && !lda, " lda"}};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (checks[i].unused)
+            cli_say(&v->common, "warning: --%s is for the stage%s; the stages of this training are %s",
+                    checks[i].option, checks[i].stages, stages);
 }
 
 static int set_stage_options(const struct values *v, trl_train_options *o)
@@ -160,6 +202,8 @@ static int set_options(job *j)
     o->model.noise = v->noise ? v->noise : o->model.noise;
     if (code == 0 && trl_train_options_check(o, &err) < 0)
         code = cli_usage_error(&cmd_train, "%s", err.text);
+    if (code == 0)
+        warn_of_options(v);
     return code;
 }
 
@@ -285,11 +329,15 @@ static int prepare(job *j, char **arguments)
 {
     static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
-    int code = set_options(j);
     trl_error err;
-    if (code == 0 && v->from && trl_model_read(v->from, &j->from, &err) < 0)
-        code = cli_failure(&err);
+    if (v->from && trl_model_read(v->from, &j->from, &err) < 0)
+        return cli_failure(&err);
     j->options.from = j->from;
+    int code = set_options(j);
+    if (code == 0 && v->questions && access(v->questions, R_OK) != 0) {
+        cli_error(&err, TRL_EIO, "%s: can't open: %s", v->questions, strerror(errno));
+        code = cli_failure(&err);
+    }
     if (code == 0 && !v->from)
         code = frontend_input_create(&cmd_train, &v->frontend, settings, &j->frontend);
     if (code == 0)
@@ -339,7 +387,7 @@ static int train(job *j, const char *lexicon_name)
     if (failed)
         return cli_failure(&err);
     if (!j->values->keep)
-        trl_train_clean(j->folder);
+        trl_train_clean(j->folder, j->options.features);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
             j->values->output);
     return report_findings(j);
@@ -366,19 +414,6 @@ static int run(void *values, int count, char **arguments)
     free(j.journal);
     return code;
 }
-
-static const struct values defaults = {.iterations = 4,
-                                       .sample = 256000,
-                                       .lda_splice = 4,
-                                       .lda_dim = 39,
-                                       .states = 3,
-                                       .silence_states = 5,
-                                       .silence_between = 0.5,
-                                       .power = 0.25,
-                                       .audit = 0.002,
-                                       .beam = 400,
-                                       .variance_floor = 0.01,
-                                       .least_count = 3};
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "MODEL", "the model file (.trm)"},
@@ -412,11 +447,10 @@ static const cli_option options[] = {
      "Gaussians of a tied state: B times frames^A (default 0.3,2.2)"},
     {"gaussians", 0, CLI_NUMBER, offsetof(struct values, gaussians), "N",
      "instead: so many in all, shared out like --total"},
-    {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
-     "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"lda-splice", 0, CLI_INT, offsetof(struct values, lda_splice), "N",
      "lda: frames on either side that are joined (default 4)"},
-    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N", "lda: values per frame that are left (default 39)"},
+    {"lda-dim", 0, CLI_INT, offsetof(struct values, lda_dim), "N",
+     "lda: values per frame that are left, at most (default 39)"},
 
     {.name = "Search and estimation", .kind = CLI_GROUP},
     {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
@@ -428,6 +462,8 @@ static const cli_option options[] = {
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B", "of the first search, log-likelihood (default 400)"},
     {"best-component", 0, CLI_FLAG, offsetof(struct values, best_component), NULL,
      "states score by their best Gaussian instead of the sum: the joint score then never falls"},
+    {"sample", 0, CLI_NUMBER, offsetof(struct values, sample), "FRAMES",
+     "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
      "of the variance of all data (default 0.01)"},
     {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
@@ -478,7 +514,8 @@ const cli_command cmd_train = {
         "  tri    phones in context: a phone between other neighbours is another model\n"
         "  lda    the same, on frames that set phones apart better\n"
         "  sat    the same, on frames that are adapted to their speaker\n\n"
-        "mono comes first. The others may be left out, and given several times. With --from the first stage starts "
+        "mono comes first, tri not after sat; stages may be left out, and given several times. With --from the first "
+        "stage starts "
         "from a model that is there already: --stages lda,sat --from tri.trm goes on from a training that ended with "
         "tri. At the beginning of tri, lda and sat, the probabilities of pronunciations and of silence between words "
         "are counted anew from the alignments.\n\n"

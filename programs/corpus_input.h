@@ -11,8 +11,8 @@ typedef struct corpus_input {
     int skip_bad, fold_case;
 } corpus_input;
 
-/* The options, for a struct of values with a corpus_input member of this name: of every corpus, of one whose sound is used, and of one
- * whose words are. */
+/* The options, for a struct of values with a corpus_input member of this name: of every corpus, of one whose sound is
+ * used, and of one whose words are. */
 #define CORPUS_FORMAT_OPTION(type, member)                                  \
     {                                                                       \
         "format", 'f', CLI_TEXT, offsetof(type, member.format), "NAME",     \
@@ -58,11 +58,12 @@ size_t corpus_input_report(const trl_findings *findings, size_t most);
 /* Is it about no utterance that was left out, but a thing to know? Such findings don't change the exit code. */
 int corpus_is_warning(trl_finding_kind kind);
 
-/* At the end of a command: what the library warns of, and the first of the transcripts that don't fit. Returns how many misfits there are. */
+/* At the end of a command: what the library warns of, and the first of the transcripts that don't fit. Returns how many
+ * misfits there are. */
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings);
 
-/* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an utterance, like a
- * line without a sound file. Returns EXIT_CLEAN or EXIT_FINDINGS. */
+/* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an
+ * utterance, like a line without a sound file. Returns EXIT_CLEAN or EXIT_FINDINGS. */
 int corpus_input_skipped(const trl_findings *findings, size_t skipped);
 
 #endif

@@ -1,10 +1,10 @@
-/* For tests of training in stages: speech drawn from a known model of phones in context, by speakers whose frames are distorted each in his
- * own way, as a corpus with packed features in the temporary folder. All from a seed.
+/* For tests of training in stages: speech drawn from a known model of phones in context, by speakers whose frames are
+ * distorted each in his own way, as a corpus with packed features in the temporary folder. All from a seed.
  *
- * Phone p has a place in the space of static coefficients. The first of its three states lies on the way from the phone before, the last on
- * the way to the phone behind, so that phones in context fit better than phones. Noise is the same everywhere, and its coefficients are
- * correlated, so that a rotation helps. A speaker's frames go through an affine transform. Static coefficients are what is drawn; what
- * follows them (deltas) is the front end's.
+ * Phone p has a place in the space of static coefficients. The first of its three states lies on the way from the phone
+ * before, the last on the way to the phone behind, so that phones in context fit better than phones. Noise is the same
+ * everywhere, and its coefficients are correlated, so that a rotation helps. A speaker's frames go through an affine
+ * transform. Static coefficients are what is drawn; what follows them (deltas) is the front end's.
  */
 #ifndef TEST_STAGE_SPEECH_H
 #define TEST_STAGE_SPEECH_H
@@ -18,12 +18,12 @@
 #include <trellis/feature_file.h>
 #include <trellis/train.h>
 
-#define SPEECH_PHONES 5 /* a … e */
-#define SPEECH_STATICS 8 /* at most */
+#define SPEECH_STATICS 8   /* at most */
 #define SPEECH_FRAMES 4000 /* of an utterance, at most */
 
-static const char speech_lexicon[] = "AB a b\nBA b a\nCAB c a b\nDAC d a c\nBED b e d\nDEB d e b\nACE a c e\nACE(2) e c\n"
-                                     "ECE e c e\nDAD d a d\nCEA c e a\nBEE b e\n";
+static const char speech_lexicon[] =
+    "AB a b\nBA b a\nCAB c a b\nDAC d a c\nBED b e d\nDEB d e b\nACE a c e\nACE(2) e c\n"
+    "ECE e c e\nDAD d a d\nCEA c e a\nBEE b e\n";
 
 typedef struct speech_options {
     uint64_t seed;
@@ -82,13 +82,13 @@ static inline int speech_below(stage_speech *s, int n)
 /* Where a phone lies; silence, -1, in the middle. */
 static inline float speech_place(const stage_speech *s, int phone, int k)
 {
-    return phone < 0 ? 0 : 3 * trl__random_normal(s->options.seed, 2, (uint64_t)(phone * SPEECH_STATICS + k));
+    return phone < 0 ? 0 : 3 * trl__random_normal(s->options.seed, 2, (uint64_t)phone * SPEECH_STATICS + (uint64_t)k);
 }
 
 /* The speaker's transform, number (k, j); column `statics` is the offset. */
 static inline float speech_distortion(const stage_speech *s, int speaker, int k, int j)
 {
-    uint64_t place = (uint64_t)((speaker * SPEECH_STATICS + k) * (SPEECH_STATICS + 1) + j);
+    uint64_t place = ((uint64_t)speaker * SPEECH_STATICS + (uint64_t)k) * (SPEECH_STATICS + 1) + (uint64_t)j;
     return (k == j ? 1 : 0) + (float)s->options.distortion * trl__random_normal(s->options.seed, 3, place);
 }
 
@@ -141,7 +141,8 @@ static inline void speech_say(stage_speech *s, int speaker, int words, char *tex
             phones[count++] = p.phones[i];
         if (w + 1 == words || speech_below(s, 4) == 0)
             phones[count++] = -1;
-        snprintf(text + strlen(text), room - strlen(text), "%s%s", w > 0 ? " " : "", trl_lexicon_word(s->lexicon, word));
+        snprintf(text + strlen(text), room - strlen(text), "%s%s", w > 0 ? " " : "",
+                 trl_lexicon_word(s->lexicon, word));
     }
     for (int i = 0; i < count; i++)
         if (phones[i] < 0 || s->options.mute)
@@ -152,10 +153,8 @@ static inline void speech_say(stage_speech *s, int speaker, int words, char *tex
 
 static inline trl_matrix speech_features(stage_speech *s)
 {
-    trl_matrix statics = {.data = s->rows[0],
-                          .rows = s->count,
-                          .cols = (size_t)s->options.statics,
-                          .stride = SPEECH_STATICS};
+    trl_matrix statics = {
+        .data = s->rows[0], .rows = s->count, .cols = (size_t)s->options.statics, .stride = SPEECH_STATICS};
     return finished(s->frontend, &statics, NULL);
 }
 

@@ -20,9 +20,9 @@
  *
  * A model that was trained on adapted frames has two sets of mixtures. Its corpus is read several times: a first pass
  * aligns with the mixtures for frames as they come, and a transform is estimated for each speaker (fMLLR) from his
- * frames, of silence and noise only every tenth; the next pass does so again with adapted frames; the last pass aligns those
- * with the mixtures for them. Speakers with less than 500 such frames stay with the first mixtures, and so do all where
- * sound comes through a pipe, which can be read once only. Log-likelihoods are those of the frames before the
+ * frames, of silence and noise only every tenth; the next pass does so again with adapted frames; the last pass aligns
+ * those with the mixtures for them. Speakers with less than 500 such frames stay with the first mixtures, and so do all
+ * where sound comes through a pipe, which can be read once only. Log-likelihoods are those of the frames before the
  * transform.
  */
 #ifndef TRELLIS_ALIGN_H

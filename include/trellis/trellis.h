@@ -26,6 +26,7 @@
 #include <trellis/model.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
+#include <trellis/score.h>
 #include <trellis/symbols.h>
 #include <trellis/train.h>
 #include <trellis/transduce.h>

@@ -4,9 +4,9 @@
  *     trl__fmllr_estimate(stats, &options, &transform, &summary, err);   // dim x (dim + 1): o becomes A o + b
  *     trl__fmllr_apply(&transform, &frames, &out, err);
  *
- * A frame counts with the posteriors of its state's Gaussians. For row r, with e = (o, 1): G_r = sum of e e' / v_r, k_r = sum of
- * m_r e / v_r. Given the other rows, a row is the better solution of a quadratic equation; the objective, n log |det A| plus the
- * expected log-likelihood, never falls. Statistics add up, over utterances and machines.
+ * A frame counts with the posteriors of its state's Gaussians. For row r, with e = (o, 1): G_r = sum of e e' / v_r, k_r
+ * = sum of m_r e / v_r. Given the other rows, a row is the better solution of a quadratic equation; the objective, n
+ * log |det A| plus the expected log-likelihood, never falls. Statistics add up, over utterances and machines.
  */
 #ifndef TRL_ADAPT_FMLLR_H
 #define TRL_ADAPT_FMLLR_H
@@ -44,8 +44,9 @@ trl__fmllr_options trl__fmllr_defaults(void);
 int trl__fmllr_stats_create(int32_t dim, trl__fmllr_stats **out, trl_error *err);
 void trl__fmllr_stats_destroy(trl__fmllr_stats *stats);
 void trl__fmllr_stats_zero(trl__fmllr_stats *stats);
-/* Does a frame of such a unit count? Silence and noise say little of a speaker, but if they did not count at all, nothing would hold them
- * in their place: a transform made for speech alone throws silence, which lies apart, anywhere. So every tenth frame of them does. */
+/* Does a frame of such a unit count? Silence and noise say little of a speaker, but if they did not count at all,
+ * nothing would hold them in their place: a transform made for speech alone throws silence, which lies apart, anywhere.
+ * So every tenth frame of them does. */
 static inline int trl__fmllr_counts(int unit_kind, size_t frame)
 {
     return unit_kind == TRL_UNIT_PHONE || frame % 10 == 0;
@@ -63,7 +64,8 @@ int trl__fmllr_identity(int32_t dim, trl_matrix *transform, trl_error *err);
 /* out may be `frames` itself. */
 int trl__fmllr_apply(const trl_matrix *transform, const trl_matrix *frames, trl_matrix *out, trl_error *err);
 
-/* One transform that does what `first` and then `second` do: an estimate from frames that were adapted already goes on top. */
+/* One transform that does what `first` and then `second` do: an estimate from frames that were adapted already goes on
+ * top. */
 int trl__fmllr_compose(const trl_matrix *second, const trl_matrix *first, trl_matrix *out, trl_error *err);
 
 /* log |det A|; -inf where A has no inverse. */

@@ -8,12 +8,13 @@
  *         trl__adaptation_add(a, u, slot, err);                                 // in corpus order, one at a time
  *         trl__adaptation_end(a, err);
  *
- * The first pass finds paths with the mixtures for frames as they come; from these a transform is estimated for each speaker, so that his
- * frames fit the model's own mixtures. Further passes do the same with adapted frames, and their transforms are put behind the
- * first. Of silence and noise every tenth frame counts. A speaker with too few frames gets no transform, and stays with the first mixtures.
+ * The first pass finds paths with the mixtures for frames as they come; from these a transform is estimated for each
+ * speaker, so that his frames fit the model's own mixtures. Further passes do the same with adapted frames, and their
+ * transforms are put behind the first. Of silence and noise every tenth frame counts. A speaker with too few frames
+ * gets no transform, and stays with the first mixtures.
  *
- * Statistics of an utterance wait in its slot; they are added to the speaker's in corpus order, and these are let go with his
- * last utterance. So memory does not grow with the corpus as long as a speaker's utterances stand together.
+ * Statistics of an utterance wait in its slot; they are added to the speaker's in corpus order, and these are let go
+ * with his last utterance. So memory does not grow with the corpus as long as a speaker's utterances stand together.
  */
 #ifndef TRL_ALIGN_ADAPT_PASS_H
 #define TRL_ALIGN_ADAPT_PASS_H
@@ -41,8 +42,9 @@ void trl__adaptation_destroy(trl__adaptation *adaptation);
 void trl__adaptation_begin(trl__adaptation *adaptation);
 int trl__adaptation_end(trl__adaptation *adaptation, trl_error *err);
 
-/* Returns 1, and *frames become the adapted ones, the worker's until its next call; *log_det is what a frame's log-likelihood has on top then, as
- * that of the frame before. 0: the speaker has no transform, nothing is changed. Negative: an error. */
+/* Returns 1, and *frames become the adapted ones, the worker's until its next call; *log_det is what a frame's
+ * log-likelihood has on top then, as that of the frame before. 0: the speaker has no transform, nothing is changed.
+ * Negative: an error. */
 int trl__adaptation_frames(trl__adaptation *adaptation, const trl_utterance *utterance, const trl_matrix **frames,
                            int worker, double *log_det, trl_error *err);
 

@@ -35,8 +35,9 @@ void trl__lda_stats_zero(trl__lda_stats *stats);
 int trl__lda_stats_add(trl__lda_stats *stats, const trl_matrix *frames, const int32_t *class_of, trl_error *err);
 int trl__lda_stats_merge(trl__lda_stats *stats, const trl__lda_stats *other, trl_error *err);
 
-/* transform: keep x (dim + 1), the last column takes the mean of all frames to 0; fewer rows where not so many directions vary within the
- * classes. TRL_EINVAL: fewer than two classes, or nothing that varies; the text says what to do. */
+/* transform: keep x (dim + 1), the last column takes the mean of all frames to 0; fewer rows where not so many
+ * directions vary within the classes. TRL_EINVAL: fewer than two classes, or nothing that varies; the text says what to
+ * do. */
 int trl__lda_estimate(const trl__lda_stats *stats, int32_t keep, trl_matrix *transform, trl__lda_summary *summary,
                       trl_error *err);
 

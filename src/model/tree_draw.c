@@ -153,6 +153,15 @@ static int draw_state(const drawing *d, const char *wanted, int32_t state, uint8
     return code;
 }
 
+static int nothing_found(const char *unit, int32_t state, trl_error *err)
+{
+    if (!unit)
+        return trl__fail(err, TRL_ENOENT, "no unit of the model has a state %" PRId32, state);
+    if (state < 0)
+        return trl__fail(err, TRL_ENOENT, "the model has no unit '%s'", unit);
+    return trl__fail(err, TRL_ENOENT, "the model has no unit '%s' with a state %" PRId32, unit, state);
+}
+
 static int draw_all(const drawing *d, const char *unit, int32_t state, uint8_t *drawn)
 {
     int32_t states = d->model->tree->states;
@@ -164,8 +173,7 @@ static int draw_all(const drawing *d, const char *unit, int32_t state, uint8_t *
         if (state < 0 || s == state)
             code = draw_state(d, unit, s, drawn, &found);
     if (code == 0 && !found)
-        return trl__fail(d->err, TRL_ENOENT, "the model has no unit '%s', or no state %" PRId32 " of it",
-                         unit ? unit : "", state);
+        return nothing_found(unit, state, d->err);
     return code < 0 ? code : trl_file_print(d->file, d->err, "}\n");
 }
 

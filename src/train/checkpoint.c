@@ -124,17 +124,27 @@ static void remove_iterations(const trl__checkpoint *c)
     remove_file(trl__checkpoint_carried(c));
     for (int stage = 0; stage < TRL_MOST_STAGES; stage++)
         remove_file(trl__checkpoint_lexicon(c, stage));
-    remove_iteration(c, 0); /* alignments of a model that was given */
+    remove_iteration(c, 0);                /* alignments of a model that was given */
     remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
     remove_iteration(c, c->iteration);
     remove_iteration(c, c->iteration + 1); /* begun, not finished */
 }
 
-/* Everything that a training may have put there. */
-static void remove_all(const trl__checkpoint *c)
+static int is_same_file(const char *a, const char *b)
 {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Everything that a training may have put there, but not features that were its input. */
+static void remove_all(const trl__checkpoint *c, const char *given)
+{
+    char *features = trl__checkpoint_features(c);
     remove_iterations(c);
-    remove_file(trl__checkpoint_features(c));
+    if (given && features && is_same_file(given, features))
+        trl__free(features);
+    else
+        remove_file(features);
     rmdir(c->folder);
 }
 
@@ -143,7 +153,7 @@ void trl__checkpoint_destroy(trl__checkpoint *c)
     if (!c)
         return;
     if (c->temporary)
-        remove_all(c);
+        remove_all(c, NULL);
     trl__free(c->folder);
     trl__free(c);
 }
@@ -244,10 +254,9 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl_file *file;
     int code = trl_file_create(path, &file, err);
     if (code == 0) {
-        code = trl_file_print(file, err,
-                              FIRST_LINE "\niteration %d\nstage %d\nstage_first %d\nsettled %d\nfingerprint %016" PRIx64
-                                         "\n",
-                              iteration, c->stage, c->stage_first, c->settled, c->fingerprint);
+        code = trl_file_print(
+            file, err, FIRST_LINE "\niteration %d\nstage %d\nstage_first %d\nsettled %d\nfingerprint %016" PRIx64 "\n",
+            iteration, c->stage, c->stage_first, c->settled, c->fingerprint);
         if (code == 0)
             code = trl_file_commit(file, err);
         else
@@ -262,12 +271,12 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     return 0;
 }
 
-void trl_train_clean(const char *folder)
+void trl_train_clean(const char *folder, const char *features)
 {
     trl__checkpoint *c;
     if (trl__checkpoint_create(folder, &c, NULL) < 0)
         return;
     trl__checkpoint_forget(c);
-    remove_all(c);
+    remove_all(c, features);
     trl__checkpoint_destroy(c);
 }

@@ -59,7 +59,7 @@ static int parse(const char *description, trl_frontend_options *o, trl_error *er
 
 static int print(const trl_frontend_options *o, char **text, trl_error *err)
 {
-    trl_frontend *frontend;
+    trl_frontend *frontend = NULL;
     int code = trl_frontend_create(o, &frontend, err);
     if (code < 0)
         return code;
@@ -87,15 +87,16 @@ int trl__view_describe(const trl__feature_view *v, const char *base, char **text
 int trl__view_statics(const char *base, size_t *statics, trl_error *err)
 {
     trl_frontend_options o;
-    trl_frontend *frontend;
+    trl_frontend *frontend = NULL;
     if (!*base)
         return trl__fail(err, TRL_EINVAL,
                          "the features do not say which front end made them, so the lda stage can't describe its own: "
                          "train from the sound, or from features of `trellis features`");
     int code = parse(base, &o, err);
     if (code == 0 && (o.transform.rows > 0 || o.splice_left + o.splice_right > 0))
-        code = trl__fail(err, TRL_EINVAL,
-                         "the front end has splicing or a transform of its own: leave them out, the lda stage estimates both");
+        code = trl__fail(
+            err, TRL_EINVAL,
+            "the front end has splicing or a transform of its own: leave them out, the lda stage estimates both");
     if (code == 0)
         code = trl_frontend_create(&o, &frontend, err);
     trl_matrix_free(&o.transform);

@@ -125,17 +125,29 @@ static trl__tree_options tree_options(const trl__training *t)
     return o;
 }
 
-/* Words of a question file that name no unit are a warning. */
-static int read_questions(trl__training *t, const trl__context_stats *stats, trl__questions **out, trl_error *err)
+int trl__check_questions(const trl__training *t, trl_error *err)
+{
+    const trl_train_options *o = t->options;
+    trl__questions *questions = NULL;
+    char *unknown = NULL;
+    if (!o->questions)
+        return 0;
+    int code = trl__questions_read(o->questions, t->model, o->context_left + 1 + o->context_right, o->context_left,
+                                   &questions, &unknown, err);
+    trl__questions_destroy(questions);
+    if (code == 0 && unknown)
+        code = trl_findings_add(t->skipped, TRL_FINDING_QUESTION, o->questions, 0, NULL, err,
+                                "the model has no such units: %.500s", unknown);
+    trl__free(unknown);
+    return code;
+}
+
+static int find_questions(const trl__training *t, const trl__context_stats *stats, trl__questions **out, trl_error *err)
 {
     const char *path = t->options->questions;
-    if (!path)
-        return trl__questions_from_stats(t->model, stats, out, err);
     char *unknown = NULL;
-    int code = trl__questions_read(path, t->model, stats->width, stats->centre, out, &unknown, err);
-    if (code == 0 && unknown)
-        code = trl_findings_add(t->skipped, TRL_FINDING_QUESTION, path, 0, NULL, err,
-                                "the model has no such units: %.500s", unknown);
+    int code = path ? trl__questions_read(path, t->model, stats->width, stats->centre, out, &unknown, err)
+                    : trl__questions_from_stats(t->model, stats, out, err);
     trl__free(unknown);
     return code;
 }
@@ -146,7 +158,7 @@ static int make_model(trl__training *t, const trl__context_stats *stats, trl_mod
     trl__tree *tree = NULL;
     trl__tree_summary summary;
     trl__tree_options o = tree_options(t);
-    int code = read_questions(t, stats, &questions, err);
+    int code = find_questions(t, stats, &questions, err);
     if (code == 0)
         code = trl__tree_build(t->model, stats, questions, &o, &tree, &summary, err);
     trl__questions_destroy(questions);

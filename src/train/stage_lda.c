@@ -1,5 +1,5 @@
-/* The stage lda ([001] IV-B): static frames spliced, projected so that the tied states of the stage before come apart (LDA), then turned so
- * that diagonal covariances fit (semi-tied covariances), transform and model by turns. */
+/* The stage lda ([001] IV-B): static frames spliced, projected so that the tied states of the stage before come apart
+ * (LDA), then turned so that diagonal covariances fit (semi-tied covariances), transform and model by turns. */
 #include "base/fail.h"
 #include "base/memory.h"
 #include "feat/affine.h"
@@ -83,7 +83,7 @@ static int estimate_lda(trl__training *t, trl_error *err)
     trl__feature_view *view = &t->data->view;
     size_t spliced = trl__view_dim(view, (size_t)t->data->dim);
     trl__lda_stats *stats = NULL;
-    trl__lda_summary summary;
+    trl__lda_summary summary = {0};
     trl_matrix transform = {0};
     int code = trl__lda_stats_create((int32_t)spliced, t->model->tied_states, &stats, err);
     if (code == 0)

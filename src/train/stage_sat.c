@@ -1,6 +1,6 @@
-/* The stage sat: speaker-adaptive training. Each speaker's frames go through an affine transform of his own (fMLLR), which is estimated anew
- * as the model becomes better; at the end the model gets mixtures for frames as they come too, with which a first pass over a new speaker
- * finds what his transform is estimated from. */
+/* The stage sat: speaker-adaptive training. Each speaker's frames go through an affine transform of his own (fMLLR),
+ * which is estimated anew as the model becomes better; at the end the model gets mixtures for frames as they come too,
+ * with which a first pass over a new speaker finds what his transform is estimated from. */
 #include "adapt/fmllr.h"
 #include "adapt/speakers.h"
 #include "base/fail.h"
@@ -117,8 +117,9 @@ static int say_speakers(trl__training *t, const adapting *a, trl_error *err)
     int code = 0;
     if (a->left_out > 0 || a->adapted == 0)
         code = trl_findings_add(t->skipped, TRL_FINDING_STAGE, "sat", 0, NULL, err,
-                                "%zu of %zu speakers have too few frames for a transform of their own",
-                                t->data->speakers - a->adapted, t->data->speakers);
+                                "%zu of %zu speakers have too few frames for a transform of their own%s",
+                                t->data->speakers - a->adapted, t->data->speakers,
+                                a->adapted > 0 ? "" : "; does the corpus say who speaks?");
     if (code == 0 && a->adapted == 1)
         code = trl_findings_add(t->skipped, TRL_FINDING_STAGE, "sat", 0, NULL, err,
                                 "only one speaker is adapted to: the model will hardly serve others");
@@ -184,23 +185,27 @@ static int take_transforms(trl__training_data *d, const trl__transforms *table, 
     return code;
 }
 
+/* Has a stage so far adapted somebody, and none after it changed the frames? */
+static int is_adapted(const trl__training *t)
+{
+    int adapted = 0;
+    for (int i = 0; i <= t->checkpoint->stage; i++)
+        adapted = t->stages[i] == &trl__stage_sat || (adapted && t->stages[i] != &trl__stage_lda);
+    return adapted;
+}
+
 int trl__load_speakers(trl__training *t, trl_error *err)
 {
     trl__transforms *table = NULL;
-    trl_error missing;
+    if (!is_adapted(t))
+        return 0;
     char *path = trl__checkpoint_speakers(t->checkpoint, t->checkpoint->iteration);
-    if (!path)
-        return trl__fail_memory(err);
-    int code = trl__transforms_read(path, &table, &missing);
+    int code = path ? trl__transforms_read(path, &table, err) : trl__fail_memory(err);
     if (code == 0)
         code = table->dim == t->model->dim
                    ? take_transforms(t->data, table, err)
                    : trl__fail(err, TRL_ECORRUPT, "%s: transforms of %d values for a model of %d", path, table->dim,
                                t->model->dim);
-    else if (code == TRL_ENOENT) /* no stage has adapted anybody yet */
-        code = 0;
-    else
-        code = trl__fail(err, code, "%s", missing.text);
     trl__transforms_destroy(table);
     trl__free(path);
     return code;

@@ -25,39 +25,40 @@ static const trl__stage *find_stage(const char *name, size_t length)
 }
 
 /* Appends the stage that a part of the list names. */
-static int add_stage(trl__training *t, const char *name, size_t length, trl_error *err)
+static int add_stage(const trl__stage **stages, int *count, const char *name, size_t length, trl_error *err)
 {
     const trl__stage *stage = find_stage(name, length);
     if (!stage)
         return trl__fail(err, TRL_EINVAL, "there is no stage '%.*s': stages are mono, tri, lda and sat", (int)length,
                          name);
-    if (t->stage_count == TRL_MOST_STAGES)
+    if (*count == TRL_MOST_STAGES)
         return trl__fail(err, TRL_EINVAL, "more than %d stages", TRL_MOST_STAGES);
-    if (stage == &trl__stage_mono && t->stage_count > 0)
+    if (stage == &trl__stage_mono && *count > 0)
         return trl__fail(err, TRL_EINVAL, "the stage mono can only be the first");
-    if (stage == &trl__stage_tri && t->stage_count > 0 && t->stages[t->stage_count - 1] == &trl__stage_sat)
+    if (stage == &trl__stage_tri && *count > 0 && stages[*count - 1] == &trl__stage_sat)
         return trl__fail(err, TRL_EINVAL,
                          "the stage tri can't come after sat: its model would be for adapted frames, without mixtures "
                          "for a first pass");
-    t->stages[t->stage_count++] = stage;
+    stages[(*count)++] = stage;
     return 0;
 }
 
-static int parse_stages(trl__training *t, trl_error *err)
+int trl__parse_stages(const trl_train_options *o, const trl__stage **stages, int *count, trl_error *err)
 {
-    const char *at = t->options->stages;
+    const char *at = o->stages;
+    *count = 0;
     for (int more = *at != '\0', code; more; more = *at++ == ',') {
         size_t length = strcspn(at, ",");
-        code = add_stage(t, at, length, err);
+        code = add_stage(stages, count, at, length, err);
         if (code < 0)
             return code;
         at += length;
     }
-    if (t->stage_count == 0)
+    if (*count == 0)
         return trl__fail(err, TRL_EINVAL, "no stages are given: mono, tri, lda, sat");
-    if (t->stages[0] != &trl__stage_mono && !t->options->from)
+    if (stages[0] != &trl__stage_mono && !o->from)
         return trl__fail(err, TRL_EINVAL, "without a model to start from, the first stage is mono, not %s",
-                         t->stages[0]->name);
+                         stages[0]->name);
     return 0;
 }
 
@@ -219,7 +220,7 @@ static int prepare_data(trl__training *t, const trl_corpus *corpus, const trl_fr
                     : trl__fail_memory(err);
     trl__free(features);
     if (code < 0 && !o->resume)
-        trl_train_clean(o->folder); /* there is nothing to go on from */
+        trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
     return code;
 }
 
@@ -244,11 +245,15 @@ static int base_frontend(const trl_model *model, trl_frontend **out, trl_error *
 /* What a later stage can't do without is asked for before the first begins. */
 static int check_features(const trl__training *t, trl_error *err)
 {
-    size_t statics;
-    for (int i = 0; i < t->stage_count; i++)
+    int code = 0;
+    size_t statics = 0;
+    for (int i = 0; code == 0 && i < t->stage_count; i++)
         if (t->stages[i] == &trl__stage_lda)
-            return trl__view_statics(t->data->frontend, &statics, err);
-    return 0;
+            code = trl__view_statics(t->data->frontend, &statics, err);
+    if (code == 0 && statics > (size_t)t->data->dim)
+        code = trl__fail(err, TRL_EINVAL, "the features have %d values per frame, their front end makes %zu and more",
+                         t->data->dim, statics);
+    return code;
 }
 
 static int prepare(trl__training *t, const trl_corpus *corpus, const trl_frontend *frontend, trl_error *err)
@@ -263,8 +268,13 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
         code = check_features(t, err);
     if (code == 0)
         code = first_model(t, err);
-    if (code < 0)
+    if (code == 0)
+        code = trl__check_questions(t, err);
+    if (code != 0) {
+        if (!o->resume && !o->features)
+            trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
         return code;
+    }
     t->checkpoint->fingerprint = fingerprint(t);
     return o->resume ? resume(t, err) : 0;
 }
@@ -313,7 +323,7 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     trl__training t = {.options = options, .lexicon = lexicon, .pool = pool, .skipped = skipped};
     int code = trl_train_options_check(options, err);
     if (code == 0)
-        code = parse_stages(&t, err);
+        code = trl__parse_stages(options, t.stages, &t.stage_count, err);
     if (code == 0)
         code = prepare(&t, corpus, frontend, err);
     if (code == 0 && is_complete(&t))

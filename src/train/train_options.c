@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "model/estimate.h"
 #include "model/tree.h"
+#include "train/training.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,7 +72,10 @@ int trl_train_options_check(const trl_train_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "the power of the occupancy: 0 to 1, not %g", o->occupancy_power);
     if (!(o->variance_floor >= 0 && o->variance_floor < 1) || !(o->least_count >= 0))
         return trl__fail(err, TRL_EINVAL, "the variance floor is a share from 0 to 1, the least count not negative");
-    int code = check_contexts(o, err);
+    const trl__stage *stages[TRL_MOST_STAGES];
+    int count, code = trl__parse_stages(o, stages, &count, err);
+    if (code == 0)
+        code = check_contexts(o, err);
     return code < 0 ? code : trl_model_options_check(&o->model, err);
 }
 

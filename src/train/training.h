@@ -18,8 +18,9 @@ typedef struct trl__training trl__training;
 typedef struct trl__stage {
     const char *name;
     int (*begin)(trl__training *training, trl_error *err);
-    int (*before)(trl__training *training, int iteration, trl_error *err); /* ahead of an iteration, from 1 in the stage; NULL: nothing */
-    int (*end)(trl__training *training, trl_error *err);                   /* after the last; NULL: nothing */
+    int (*before)(trl__training *training, int iteration,
+                  trl_error *err);                       /* ahead of an iteration, from 1 in the stage; NULL: nothing */
+    int (*end)(trl__training *training, trl_error *err); /* after the last; NULL: nothing */
 } trl__stage;
 
 extern const trl__stage trl__stage_mono, trl__stage_tri, trl__stage_lda, trl__stage_sat;
@@ -38,11 +39,14 @@ struct trl__training {
     char *history, *journal;
     const trl__stage *stages[TRL_MOST_STAGES];
     int stage_count;
-    int rounds;     /* of the stage in hand */
-    int iterations; /* of the stage in hand */
+    int rounds;         /* of the stage in hand */
+    int iterations;     /* of the stage in hand */
     double stage_start; /* the clock */
     double gain; /* log-likelihood per frame that a transform brought since the last iteration; 0: there was none */
 };
+
+/* The stages that the options name, at most TRL_MOST_STAGES. TRL_EINVAL: what is wrong with them. */
+int trl__parse_stages(const trl_train_options *options, const trl__stage **stages, int *count, trl_error *err);
 
 /* How many rounds and iterations the stage in hand has: from its model, the data and the options alone. */
 void trl__plan_stage(trl__training *training);
@@ -72,10 +76,14 @@ int trl__gather_contexts(const trl__training *training, trl__context_stats **out
  * hand, one Gaussian per leaf; the paths are carried over. */
 int trl__begin_contexts(trl__training *training, trl_error *err);
 
+/* Can the file of questions be used, if there is one? Units in it that the model lacks become a finding. */
+int trl__check_questions(const trl__training *training, trl_error *err);
+
 /* Writes the view's front end into the model. */
 int trl__describe_view(trl__training *training, trl_error *err);
 
-/* The speakers' transforms, as part of a checkpoint. load: of the iteration that the checkpoint names; none is fine. */
+/* The speakers' transforms, as part of a checkpoint. load: of the iteration that the checkpoint names, where a
+ * stage has adapted anybody. */
 int trl__save_speakers(const trl__training *training, int number, trl_error *err);
 int trl__load_speakers(trl__training *training, trl_error *err);
 

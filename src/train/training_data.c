@@ -1,5 +1,5 @@
-/* Features are extracted once into a packed file and mapped: every iteration reads them again, and the system keeps in memory what
- * fits. */
+/* Features are extracted once into a packed file and mapped: every iteration reads them again, and the system keeps in
+ * memory what fits. */
 #include "train/training_data.h"
 #include "align/unknown_words.h"
 #include "base/fail.h"
@@ -204,10 +204,11 @@ static int check_width(const trl__training_data *d, trl_error *err)
         return code;
     int made = trl_frontend_dim(frontend);
     trl_frontend_destroy(frontend);
-    return made == d->dim ? 0
-                          : trl__fail(err, TRL_EINVAL,
-                                      "the features have %d values per frame, but the front end that they name makes %d",
-                                      (int)d->dim, made);
+    return made == d->dim
+               ? 0
+               : trl__fail(err, TRL_EINVAL,
+                           "the features have %d values per frame, but the front end that they name makes %d",
+                           (int)d->dim, made);
 }
 
 static void mark_phones(const trl_lexicon *lexicon, size_t word, uint8_t *seen)

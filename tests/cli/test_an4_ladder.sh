@@ -17,7 +17,7 @@ for rung in mono tri lda sat; do
     [ -n "$score" ] || wrong "$rung: no log-likelihood in: $err"
     [ -z "$last" ] || awk "BEGIN { exit !($score > $last + 0.3) }" || wrong "$rung: $score, after $last"
     last=$score
-    models=(--from $rung.trm)
+    models=(--from "$rung.trm")
 done
 contains "$err" "adapted to 10 of 10 speakers" "the last rung adapts"
 finish

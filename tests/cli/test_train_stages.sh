@@ -18,6 +18,9 @@ for stage in mono tri lda sat; do
     contains "$err" "$stage: " "the stage is summed up"
 done
 contains "$err" "log-likelihood" "likelihoods are shown"
+contains "$err" "stage 2 of 4, tri: phones in context" "the stage begins"
+contains "$err" "new transforms of the speakers: log-likelihood per frame of speech +" "what transforms bring"
+[ "$(grep -c '^iteration ' <<<"$err")" = 4 ] || wrong "not one heading per stage"
 for stage in mono tri lda sat; do
     grep -q "\"stage\":\"$stage\"" sat.trm.journal || wrong "the journal has nothing of $stage"
 done
@@ -65,14 +68,46 @@ train -o left.trm --stages mono,tri --keep --quiet
 expect 3 train -o left.trm --stages mono,tri,lda --resume
 contains "$err" "another corpus, lexicon, version or options" "other stages"
 
+# Transforms that are lost: the training can't go on as it would have.
+train -o left.trm --stages mono,sat --keep --quiet
+rm left.trm.work/*.trs
+expect 3 train -o left.trm --stages mono,sat --resume
+contains "$err" ".trs: can't open" "transforms that are lost"
+
 # Warnings do not change the exit code.
 { cat "$lexicon" && echo "ZZZ ZH OY"; } >more.txt
 expect 0 "$TRELLIS" train data more.txt -o more.trm --components 1 --iterations 1
 contains "$err" "2 of its" "phones that no word has"
 contains "$err" "ZH OY" "phones that no word has"
 printf 'QS "stops" {p,XX}\nQS "nasals" {N-*,M-*}\n' >questions
-expect 0 train -o asked.trm --stages mono,tri --questions questions
-contains "$err" "no such units" "questions of unknown phones"
+expect 0 train -o asked.trm --stages mono,tri,tri --questions questions
+[ "$(grep -c "warning: questions: the model has no such units" <<<"$err")" = 1 ] || wrong "questions of unknown phones are not said once: $err"
+cp -r data crowd
+rm crowd/utt2spk
+expect 0 "$TRELLIS" train crowd "$lexicon" -o crowd.trm --stages mono,sat --components 1 --iterations 1
+contains "$err" "does the corpus say who speaks?" "speakers with too few frames"
+for option in '--leaves 10' '--lda-dim 20' '--context 2,2' '--varmix 0.2,3' '--questions questions'; do
+    # shellcheck disable=SC2086
+    expect 0 "$TRELLIS" train data "$lexicon" -o mono.trm --components 1 --iterations 1 $option
+    contains "$err" "warning: ${option% *} is for the stage" "an option that says nothing: $option"
+done
+expect 0 "$TRELLIS" train data "$lexicon" -o tri.trm --components 2 --iterations 1 --stages tri --from mono.trm
+contains "$err" "warning: --components is for the stage mono" "an option that says nothing"
+
+# What later stages could not use is said before the first iteration.
+too_early() { # TEXT OPTIONS
+    local text=$1
+    shift
+    expect 3 train -o x.trm --stages mono,tri,lda "$@"
+    contains "$err" "$text" "$*"
+    [[ $err != *"iteration "* ]] || wrong "the training began: $*"
+    [ ! -e x.trm.work ] || wrong "a training that never began left a folder: $*"
+}
+echo 'nothing known' >questions
+too_early questions --questions questions
+echo 'QS "broken" { *-a' >questions
+too_early questions: --questions questions
+too_early "leave them out" --set splice_left=2
 
 # Wrong options: which one, and what it may be.
 refused() {
@@ -82,11 +117,14 @@ refused() {
     contains "$err" "$part" "${*:2}"
     [ -e x.trm ] && wrong "a model although the arguments were wrong: $*"
 }
-refused "there is no stage 'quad'" 3 train -o x.trm --stages mono,quad
-refused "mono, tri, lda and sat" 3 train -o x.trm --stages mono,quad
-refused "mono can only be the first" 3 train -o x.trm --stages mono,tri,mono
-refused "first stage is mono, not tri" 3 train -o x.trm --stages tri,lda
-refused "can't come after sat" 3 train -o x.trm --stages mono,sat,tri
+refused "there is no stage 'quad'" 2 train -o x.trm --stages mono,quad
+refused "mono, tri, lda and sat" 2 train -o x.trm --stages mono,quad
+refused "mono can only be the first" 2 train -o x.trm --stages mono,tri,mono
+refused "first stage is mono, not tri" 2 train -o x.trm --stages tri,lda
+for stages in 'mono,' '' mono,,tri MONO; do
+    refused "stage" 2 train -o x.trm --stages "$stages"
+done
+refused "can't come after sat" 2 train -o x.trm --stages mono,sat,tri
 refused "phones in context" 3 train -o x.trm --stages mono --from tri.trm
 refused "no-such.trm" 3 train -o x.trm --stages tri --from no-such.trm
 refused "lexicon.txt" 3 train -o x.trm --stages tri --from data/lexicon.txt

@@ -1,4 +1,5 @@
-/* Linear discriminant analysis: closed forms, what the result must do to the data, and data that have nothing to find. */
+/* Linear discriminant analysis: closed forms, what the result must do to the data, and data that have nothing to find.
+ * */
 #include "cmocka_test.h"
 
 #include "base/memory.h"
@@ -22,7 +23,8 @@ static int32_t pick(uint64_t seed, uint64_t index, int32_t least, int32_t most)
     return least + (int32_t)(trl__random_bits(seed, 8, index) % (uint32_t)(most - least + 1));
 }
 
-/* Classes around means of their own, with one covariance, that of a random matrix times noise. Whole numbers, so that sums are exact. */
+/* Classes around means of their own, with one covariance, that of a random matrix times noise. Whole numbers, so that
+ * sums are exact. */
 static data random_data(uint64_t seed, int32_t dim, int32_t classes, size_t count, double offset)
 {
     data d = {.dim = dim, .classes = classes};
@@ -176,7 +178,8 @@ static void test_two_classes(void **state)
     }
 }
 
-/* The transformed frames: mean 0, identity within classes, between them a diagonal that falls; largest numbers are positive. */
+/* The transformed frames: mean 0, identity within classes, between them a diagonal that falls; largest numbers are
+ * positive. */
 static void check_transformed(uint64_t seed, double offset, double tolerance)
 {
     int32_t dim = pick(seed, 1u << 20, 1, 12), classes = pick(seed, 1u << 21, 2, 20), keep = pick(seed, 9, 1, dim);
@@ -199,8 +202,8 @@ static void check_transformed(uint64_t seed, double offset, double tolerance)
             largest = fabs(number) > fabs(largest) ? number : largest;
         }
         assert_true(largest > 0);
-        assert_true(i == 0 || m.between[i * m.dim + i] <=
-                                  m.between[(i - 1) * m.dim + i - 1] + tolerance * (1 + m.between[0]));
+        assert_true(i == 0 ||
+                    m.between[i * m.dim + i] <= m.between[(i - 1) * m.dim + i - 1] + tolerance * (1 + m.between[0]));
         total += m.between[i * m.dim + i];
         kept += i < (size_t)keep ? m.between[i * m.dim + i] : 0;
     }
@@ -222,8 +225,8 @@ static void test_transformed_frames(void **state)
         check_transformed(seed, 1e4, 1e-2); /* the offset alone has a rounding error of 1e-3 */
 }
 
-/* Frames through an invertible matrix of whole numbers: distances in the space of all directions, in which the covariance within
- * classes is the identity, stay the same, and so does what some directions keep. */
+/* Frames through an invertible matrix of whole numbers: distances in the space of all directions, in which the
+ * covariance within classes is the identity, stay the same, and so does what some directions keep. */
 static void test_invariance(void **state)
 {
     (void)state;
@@ -388,7 +391,8 @@ static void test_few_directions(void **state)
     free_data(&d);
 }
 
-/* Constant, the same as another, a sum of two others, or constant within each class: left out, and the rest as without it. */
+/* Constant, the same as another, a sum of two others, or constant within each class: left out, and the rest as without
+ * it. */
 static void test_constant_features(void **state)
 {
     (void)state;
@@ -483,12 +487,11 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_classes),       cmocka_unit_test(test_transformed_frames),
-        cmocka_unit_test(test_invariance),        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_unfit_statistics),  cmocka_unit_test(test_refused_data),
-        cmocka_unit_test(test_few_directions),
-        cmocka_unit_test(test_constant_features), cmocka_unit_test(test_odd_scales),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_two_classes),      cmocka_unit_test(test_transformed_frames),
+        cmocka_unit_test(test_invariance),       cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_unfit_statistics), cmocka_unit_test(test_refused_data),
+        cmocka_unit_test(test_few_directions),   cmocka_unit_test(test_constant_features),
+        cmocka_unit_test(test_odd_scales),       cmocka_unit_test(test_without_memory),
     };
     return RUN(tests);
 }

@@ -1,5 +1,5 @@
-/* Training in stages with data that nobody would choose: a model that can be used, and a warning where something is missing, or an error that says
- * what is wrong. */
+/* Training in stages with data that nobody would choose: a model that can be used, and a warning where something is
+ * missing, or an error that says what is wrong. */
 #include "stage_speech.h"
 
 static stage_speech speech;
@@ -222,8 +222,8 @@ static void test_silence_is_all_that_is_said(void **state)
 static void set_text(const char *id, const char *text)
 {
     speech.corpus->findings = speech.findings; /* as while it was made */
-    must_do(trl__corpus_set_text(speech.corpus, (size_t)trl_corpus_find(speech.corpus, id), text, strlen(text), "made", 0,
-                                 &err),
+    must_do(trl__corpus_set_text(speech.corpus, (size_t)trl_corpus_find(speech.corpus, id), text, strlen(text), "made",
+                                 0, &err),
             &err);
 }
 

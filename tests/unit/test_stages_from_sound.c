@@ -178,7 +178,8 @@ static void remember(void *user, const trl_iteration *n)
     *(double *)user = n->log_likelihood;
 }
 
-/* Likelihoods of use are near those of the last iteration, which was of the model one step before; a model that is read has the same ones. */
+/* Likelihoods of use are near those of the last iteration, which was of the model one step before; a model that is read
+ * has the same ones. */
 static void check_ladder(const char *stages, int is_adapted)
 {
     double last = 0;

@@ -120,7 +120,23 @@ static void test_checkpoint_counts_from_its_commit(void **state)
     c->fingerprint = 43;
     assert_int_equal(trl__checkpoint_resume(c, &err), TRL_EINVAL);
     trl__checkpoint_destroy(c);
-    trl_train_clean(temp_path("work"));
+    trl_train_clean(temp_path("work"), NULL);
+    assert_int_equal(access(temp_path("work"), F_OK), -1);
+}
+
+/* Features in the folder that were given to the training are not its to remove. */
+static void test_given_features_stay(void **state)
+{
+    (void)state;
+    trl__checkpoint *c;
+    assert_int_equal(trl__checkpoint_create(temp_path("work"), &c, &err), 0);
+    touch(trl__checkpoint_features(c));
+    trl__checkpoint_destroy(c);
+    char given[600];
+    snprintf(given, sizeof given, "%s", temp_path("work/../work/features.trf"));
+    trl_train_clean(temp_path("work"), given);
+    assert_int_equal(access(temp_path("work/features.trf"), F_OK), 0);
+    trl_train_clean(temp_path("work"), NULL);
     assert_int_equal(access(temp_path("work"), F_OK), -1);
 }
 
@@ -188,6 +204,7 @@ int main(void)
                                        TEST(test_index_beyond_the_runs_is_refused),
                                        TEST(test_aborted_writer_leaves_nothing),
                                        TEST(test_checkpoint_counts_from_its_commit),
+                                       TEST(test_given_features_stay),
                                        TEST(test_old_checkpoint_is_forgotten),
                                        TEST(test_broken_checkpoint_is_refused),
                                        TEST(test_temporary_folder_goes_away)};
