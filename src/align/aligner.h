@@ -66,6 +66,10 @@ typedef struct trl__step_times {
     double gaussians; /* frames x components that step 1 was asked for */
 } trl__step_times;
 
+/* Seconds of the running thread's processor time since *start, which is set to now. */
+double trl__lap(double *start);
+double trl__now(void);
+
 int trl__aligner_create(trl__device *device, trl__aligner **out, trl_error *err);
 void trl__aligner_destroy(trl__aligner *aligner);
 trl__step_times *trl__aligner_times(trl__aligner *aligner); /* the caller may reset it */

@@ -50,10 +50,6 @@ struct trl__aligner {
     trl__scratch piece_arcs, piece_nodes;
 };
 
-/* Seconds of the running thread's processor time since *start, which is set to now. */
-double trl__lap(double *start);
-double trl__now(void);
-
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are
  * set. */
 int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err);

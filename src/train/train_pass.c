@@ -189,12 +189,12 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
 {
     const trl__training_data *d = w->pass->data;
     trl_matrix frames = {0};
-    double start = trl__wall_seconds();
+    double start = trl__wall_seconds(), clock = trl__now();
     int code = trl__training_frames(d, utterance, 1, &k->room, &frames, err);
     if (code == 0)
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
-    k->load += trl__wall_seconds() - start;
+    k->load += trl__lap(&clock);
     o->frames = frames.rows;
     if (code == TRL_ELIMIT) { /* a fault of this utterance alone */
         o->status = TRL__TOO_LARGE;
