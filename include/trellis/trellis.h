@@ -21,6 +21,7 @@
 #include <trellis/fst_structure.h>
 #include <trellis/label_file.h>
 #include <trellis/lexicon.h>
+#include <trellis/lm.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>
 #include <trellis/model.h>
