@@ -7,7 +7,7 @@
 #include <string.h>
 #include <trellis/lm.h>
 
-#define TEXTS                                                                                                         \
+#define TEXTS                                                                                                          \
     "A text has one sentence on each line and blanks between words; lines without words are passed over, and <s> and " \
     "</s> at the ends of a line are taken for what they are. It may be packed by gzip; - is standard input."
 
@@ -56,8 +56,7 @@ static int run_lm(void *values, int count, char **arguments)
 {
     static const char *const smoothings[] = {"kneser-ney", "witten-bell", NULL};
     const struct lm_values *v = values;
-    trl_lm_options options = {
-        .order = v->order, .vocabulary = v->vocabulary, .closed = v->closed, .prune = v->prune};
+    trl_lm_options options = {.order = v->order, .vocabulary = v->vocabulary, .closed = v->closed, .prune = v->prune};
     int smoothing = 0, wrong = cli_choose(&cmd_lm, "smoothing", v->smoothing, smoothings, &smoothing);
     if (wrong == 0)
         wrong = parse_cutoffs(v->cutoff, &options);

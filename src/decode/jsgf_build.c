@@ -41,7 +41,8 @@ static int new_state(builder *b, const trl__jsgf_node *n, int32_t *state)
 {
     if (trl_fst_states(b->fst) < b->most_states)
         return trl_fst_add_state(b->fst, state, b->err);
-    return fail_at(b, n, TRL_ELIMIT, "the grammar is too large with all rules put in; the limit is reached here", "", "");
+    return fail_at(b, n, TRL_ELIMIT, "the grammar is too large with all rules put in; the limit is reached here", "",
+                   "");
 }
 
 static int add_arc(builder *b, int32_t from, int32_t label, double cost, int32_t to)
@@ -140,22 +141,14 @@ static int put_kind(builder *b, const trl__jsgf_node *n, int32_t from, int32_t t
 {
     int code;
     switch (n->kind) {
-    case TRL__JSGF_WORD:
-        return add_arc(b, from, n->value, cost, to);
-    case TRL__JSGF_NULL:
-        return add_arc(b, from, TRL_EPSILON, cost, to);
-    case TRL__JSGF_VOID:
-        return 0;
-    case TRL__JSGF_RULE:
-        return put_rule(b, n, from, to, cost);
-    case TRL__JSGF_SEQUENCE:
-        return put_sequence(b, n, from, to, cost);
-    case TRL__JSGF_CHOICE:
-        return put_choice(b, n, from, to, cost);
-    case TRL__JSGF_STAR:
-        return put_star(b, n, from, to, cost);
-    case TRL__JSGF_PLUS:
-        return put_plus(b, n, from, to, cost);
+    case TRL__JSGF_WORD: return add_arc(b, from, n->value, cost, to);
+    case TRL__JSGF_NULL: return add_arc(b, from, TRL_EPSILON, cost, to);
+    case TRL__JSGF_VOID: return 0;
+    case TRL__JSGF_RULE: return put_rule(b, n, from, to, cost);
+    case TRL__JSGF_SEQUENCE: return put_sequence(b, n, from, to, cost);
+    case TRL__JSGF_CHOICE: return put_choice(b, n, from, to, cost);
+    case TRL__JSGF_STAR: return put_star(b, n, from, to, cost);
+    case TRL__JSGF_PLUS: return put_plus(b, n, from, to, cost);
     case TRL__JSGF_OPTIONAL:
         code = add_arc(b, from, TRL_EPSILON, cost + HALF, to);
         return code < 0 ? code : put_node(b, n->child, from, to, cost + HALF);
@@ -217,9 +210,8 @@ static int put_all(builder *b, const char *wanted)
 static int build(const trl__jsgf *grammar, const char *rule, const trl_grammar_options *options, trl_symbols *words,
                  trl_fst **out, trl_error *err)
 {
-    builder b = {.grammar = grammar,
-                 .most_states = options->most_states > 0 ? options->most_states : MOST_STATES,
-                 .err = err};
+    builder b = {
+        .grammar = grammar, .most_states = options->most_states > 0 ? options->most_states : MOST_STATES, .err = err};
     int code = trl_fst_create(TRL_TROPICAL, &b.fst, err);
     if (code == 0)
         code = put_all(&b, rule);

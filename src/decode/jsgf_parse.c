@@ -173,15 +173,10 @@ static int advance(parser *p)
     if (p->at == p->end)
         return 0;
     switch (*p->at) {
-    case '"':
-        p->now.quoted = 1;
-        return scan_closed(p, WORD, '"', "quoted word");
-    case '<':
-        return scan_name(p);
-    case '/':
-        return scan_weight(p);
-    case '{':
-        return scan_closed(p, TAG, '}', "tag");
+    case '"': p->now.quoted = 1; return scan_closed(p, WORD, '"', "quoted word");
+    case '<': return scan_name(p);
+    case '/': return scan_weight(p);
+    case '{': return scan_closed(p, TAG, '}', "tag");
     case ';':
     case '=':
     case '|':
@@ -195,8 +190,7 @@ static int advance(parser *p)
         p->now.sign = *p->at;
         step(p);
         return 0;
-    default:
-        return scan_word(p);
+    default: return scan_word(p);
     }
 }
 
@@ -395,8 +389,9 @@ static int32_t parse_alternative(parser *p)
 static int32_t parse_choice(parser *p)
 {
     int32_t choice = add_node(p, TRL__JSGF_CHOICE, 0, NONE), last = NONE;
+    int code = choice;
     double all = 0;
-    for (int code = choice; code >= 0; code = advance(p)) {
+    for (; code >= 0; code = advance(p)) {
         int32_t alternative = parse_alternative(p);
         if (alternative < 0)
             return alternative;
@@ -407,7 +402,7 @@ static int32_t parse_choice(parser *p)
         const trl__jsgf_node *n = &p->grammar->nodes[choice];
         return all > 0 ? choice : fail_at(p, n->line, n->column, TRL_EFORMAT, "all alternatives have the weight 0");
     }
-    return TRL_EFORMAT;
+    return code;
 }
 
 /* [public] <name> = choice ; */

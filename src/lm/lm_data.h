@@ -50,7 +50,7 @@ struct trl_lm {
 typedef struct trl__lm_counts {
     int order, closed;
     trl__strings words;
-    size_t fixed; /* words of a given vocabulary, the first so many; 0: all words */
+    size_t fixed;                              /* words of a given vocabulary, the first so many; 0: all words */
     trl__tuples ngrams[TRL_LM_MOST_ORDER + 1]; /* from order 2 */
     uint32_t *seen[TRL_LM_MOST_ORDER + 1];     /* of each, how often */
     size_t capacity[TRL_LM_MOST_ORDER + 1];

@@ -122,9 +122,8 @@ static int random_item(random_grammar *g, int rule, int depth, int tail, random_
         return new_part(g, random_chance(r, 0.8) ? P_NULL : P_VOID, 0);
     if (what < 8) {
         int lowest = tail ? rule : rule + 1;
-        return lowest < g->rules
-                   ? new_part(g, P_RULE, lowest + (int)random_below(r, (uint32_t)(g->rules - lowest)))
-                   : new_part(g, P_WORD, 0);
+        return lowest < g->rules ? new_part(g, P_RULE, lowest + (int)random_below(r, (uint32_t)(g->rules - lowest)))
+                                 : new_part(g, P_WORD, 0);
     }
     if (what == 8)
         return random_choice(g, rule, depth - 1, tail, r);
@@ -167,14 +166,10 @@ static chances meaning_of_part(const random_grammar *g, int at)
     chances out = {{0}, {0}}, nothing = only(0), inner, again;
     double all = 0;
     switch (p->kind) {
-    case P_WORD:
-        return only(p->value + 1);
-    case P_RULE:
-        return g->of_rule[p->value];
-    case P_NULL:
-        return nothing;
-    case P_VOID:
-        return out;
+    case P_WORD: return only(p->value + 1);
+    case P_RULE: return g->of_rule[p->value];
+    case P_NULL: return nothing;
+    case P_VOID: return out;
     case P_SEQUENCE:
         out = nothing;
         for (int i = 0; i < p->count; i++) {
@@ -266,9 +261,7 @@ static void put_part(writer *w, const random_grammar *g, int at)
         put(w, text);
         break;
     case P_NULL:
-    case P_VOID:
-        put(w, p->kind == P_NULL ? "<NULL>" : "<VOID>");
-        break;
+    case P_VOID: put(w, p->kind == P_NULL ? "<NULL>" : "<VOID>"); break;
     case P_SEQUENCE:
         for (int i = 0; i < p->count; i++)
             put_part(w, g, p->child[i]);

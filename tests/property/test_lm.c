@@ -10,9 +10,9 @@
 #include <math.h>
 
 #define CASES 3000
-#define MOST_WORDS 7  /* <s>, </s>, <unk>, a … d */
+#define MOST_WORDS 7 /* <s>, </s>, <unk>, a … d */
 #define MOST_ORDER 4
-#define CELLS 2401    /* 7^4 */
+#define CELLS 2401 /* 7^4 */
 #define LETTERS 4
 enum { BEGIN, END, UNKNOWN, FIRST_LETTER, HOLE = -1 };
 

@@ -140,10 +140,21 @@ static void compare_fields(const char *line, const char *expected)
 static void the_file(void **state)
 {
     (void)state;
-    static const char *const expected[] = {
-        "\\data\\",          "ngram 1=4",         "ngram 2=2",          "",   "\\1-grams:",   "-0.38021124\t</s>",
-        "-99\t<s>\t-0.30103", "-0.77815125\t<unk>", "-0.38021124\ta\t-0.30103", "", "\\2-grams:", "-0.14976232\t<s> a",
-        "-0.14976232\ta </s>", "",                  "\\end\\"};
+    static const char *const expected[] = {"\\data\\",
+                                           "ngram 1=4",
+                                           "ngram 2=2",
+                                           "",
+                                           "\\1-grams:",
+                                           "-0.38021124\t</s>",
+                                           "-99\t<s>\t-0.30103",
+                                           "-0.77815125\t<unk>",
+                                           "-0.38021124\ta\t-0.30103",
+                                           "",
+                                           "\\2-grams:",
+                                           "-0.14976232\t<s> a",
+                                           "-0.14976232\ta </s>",
+                                           "",
+                                           "\\end\\"};
     trl_error err;
     trl_lm *lm = model_of("a\n", &witten_bell);
     assert_int_equal(trl_lm_write(lm, temp_path("lm"), &err), 0);
@@ -220,8 +231,9 @@ static void vocabularies(void **state)
 static void perplexities(void **state)
 {
     (void)state;
-    static const char model[] = "\\data\\\nngram 1=3\nngram 2=1\n\n\\1-grams:\n-1\t</s>\n-99\t<s>\t-0.5\n-2\ta\t-0.25\n\n"
-                                "\\2-grams:\n-0.125\ta </s>\n\n\\end\\\n";
+    static const char model[] =
+        "\\data\\\nngram 1=3\nngram 2=1\n\n\\1-grams:\n-1\t</s>\n-99\t<s>\t-0.5\n-2\ta\t-0.25\n\n"
+        "\\2-grams:\n-0.125\ta </s>\n\n\\end\\\n";
     trl_perplexity p;
     trl_error err;
     char name[640];
