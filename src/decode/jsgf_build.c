@@ -85,7 +85,7 @@ static int put_choice(builder *b, const trl__jsgf_node *n, int32_t from, int32_t
 /* Before each round it is decided whether there is one. */
 static int put_star(builder *b, const trl__jsgf_node *n, int32_t from, int32_t to, double cost)
 {
-    int32_t loop;
+    int32_t loop = from;
     int code = new_state(b, n, &loop);
     if (code == 0)
         code = add_arc(b, from, TRL_EPSILON, cost, loop);
@@ -97,7 +97,7 @@ static int put_star(builder *b, const trl__jsgf_node *n, int32_t from, int32_t t
 /* After each round it is decided whether there is another. */
 static int put_plus(builder *b, const trl__jsgf_node *n, int32_t from, int32_t to, double cost)
 {
-    int32_t begin, end;
+    int32_t begin = from, end = to;
     int code = new_state(b, n, &begin);
     if (code == 0)
         code = new_state(b, n, &end);

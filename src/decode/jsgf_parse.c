@@ -278,7 +278,7 @@ static int32_t parse_choice(parser *p);
 
 static int32_t parse_word(parser *p)
 {
-    int32_t label;
+    int32_t label = TRL_NO_LABEL;
     int code = spell(p);
     if (code == 0)
         code = trl__grammar_label(p->words, p->add_words, p->spelling, &label, p->err);

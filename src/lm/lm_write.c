@@ -132,6 +132,7 @@ static int put_packed(writer *w)
     if (code == 0)
         code = pack(w, NULL, 0, Z_FINISH);
     deflateEnd(&packer);
+    w->packer = NULL;
     return code;
 }
 
