@@ -56,7 +56,7 @@ equal "$(python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["events"],
 expect 2 "$TRELLIS" lm
 expect 2 "$TRELLIS" lm text --smoothing magic
 contains "$err" "kneser-ney, witten-bell" "an unknown smoothing"
-for list in x 1, 1,,2 -1 1.5; do
+for list in x "1," 1,,2 -1 1.5; do
     expect 2 "$TRELLIS" lm text "--cutoff=$list"
 done
 expect 3 "$TRELLIS" lm text --cutoff 3,2
