@@ -1,12 +1,10 @@
 /* Search: frame after frame through a graph, keeping what is within a beam of the best, with links for the lattice.
  *
- *     trl__search_create(graph, &options, &search, err);                    // one per thread; memory is reused
- *     trl__search_begin(search, err);
- *     while (…) trl__search_advance(search, scores, frames, stride, err);   // any number of frames at a time: the same result
- *     trl__search_partial(search, …)                                        // words so far, that no longer change / best now
- *     trl__search_finish(search, &raw, err);                                // the pruned raw lattice
- *
- * Scores: scores[tied * stride + f] is the log-likelihood of frame f of this call (natural logarithm).
+ *     trl__decoder_create(graph, &options, &decoder, err);                      // one per thread; memory is reused
+ *     trl__decoder_begin(decoder, err);
+ *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result
+ *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
+ *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
  */
 #ifndef TRL_DECODE_SEARCH_H
 #define TRL_DECODE_SEARCH_H
@@ -42,5 +40,20 @@ typedef struct trl__raw_lattice {
 } trl__raw_lattice;
 
 trl__decode_options trl__decode_defaults(void);
+int trl__decode_options_check(const trl__decode_options *options, trl_error *err);
+
+int trl__decoder_create(const trl_graph *graph, const trl__decode_options *options, trl__decoder **out, trl_error *err);
+void trl__decoder_destroy(trl__decoder *decoder);
+int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
+
+/* scores[tied * stride + f]: log-likelihood of frame f of this call, natural logarithm. TRL_ENUMBER: one is NaN. */
+int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
+
+/* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
+ * (settled = 1); valid until the next call. Memory of an endless stream stays bounded: what is settled and older than the lattice needs can be
+ * let go by trl__decoder_forget (then the lattice begins there). */
+int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
+
+int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);
 
 #endif
