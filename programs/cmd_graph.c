@@ -15,7 +15,7 @@ extern const cli_command cmd_graph;
 struct values {
     cli_common common;
     const char *output, *words, *jsgf, *rule, *symbols, *hclg, *fst;
-    int loop, skip_missing;
+    int loop, skip_missing, fold_case;
     double transition_scale, self_loop_scale;
 };
 
@@ -45,6 +45,21 @@ static int make_loop(job *j, trl_error *err)
     return code;
 }
 
+/* A language model may begin with anything, so its name counts, and what is no transducer is taken for one. */
+static int read_file(job *j, const char *path, trl_error *err)
+{
+    const char *name = strrchr(path, '/');
+    trl_error other;
+    if (strstr(name ? name : path, ".arpa"))
+        return trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, err);
+    int code = trl_fst_read(path, &j->grammar, err);
+    if (code == TRL_EFORMAT)
+        code = trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, &other) == 0 ? 0 : code;
+    if (code == 0 && j->symbols)
+        trl_fst_set_symbols(j->grammar, trl_symbols_share(j->symbols), NULL);
+    return code;
+}
+
 static int read_grammar(job *j, const char *path, trl_error *err)
 {
     const struct values *v = j->v;
@@ -54,10 +69,7 @@ static int read_grammar(job *j, const char *path, trl_error *err)
         return trl_grammar_read_jsgf(v->jsgf, v->rule, NULL, &j->grammar, err);
     if (v->loop)
         return make_loop(j, err);
-    int code = trl_fst_read(path, &j->grammar, err);
-    if (code == 0 && v->symbols)
-        trl_fst_set_symbols(j->grammar, trl_symbols_share(j->symbols), NULL);
-    return code;
+    return read_file(j, path, err);
 }
 
 /* ---- Graphs ---- */
@@ -69,6 +81,8 @@ static int build(job *j, char **arguments, int count, trl_error *err)
     o.transition_scale = v->transition_scale;
     o.self_loop_scale = v->self_loop_scale;
     int code = trl_lexicon_read(arguments[1], NULL, &j->lexicon, err);
+    if (code == 0 && v->fold_case)
+        code = trl_lexicon_fold_case(j->lexicon, err);
     if (code == 0)
         code = read_grammar(j, count > 2 ? arguments[2] : NULL, err);
     return code < 0 ? code
@@ -179,6 +193,8 @@ static const cli_option options[] = {
      "names of the labels of a GRAMMAR that is a transducer without a table, or of --hclg (Kaldi's words.txt)"},
     {"skip-missing", 0, CLI_FLAG, offsetof(struct values, skip_missing), NULL,
      "leave out words of the grammar that the lexicon lacks; otherwise they are an error"},
+    {"fold-case", 0, CLI_FLAG, offsetof(struct values, fold_case), NULL,
+     "a word that the lexicon lacks is looked for in other capitals: hello finds HELLO"},
     {"transition-scale", 0, CLI_NUMBER, offsetof(struct values, transition_scale), "X",
      "of the log probabilities of transitions that leave a state, staying apart; default 1"},
     {"self-loop-scale", 0, CLI_NUMBER, offsetof(struct values, self_loop_scale), "X",
