@@ -156,8 +156,7 @@ static void say_summary(const job *j, double seconds)
         cli_say(&j->v->common, "%zu word%s of the grammar left out: the lexicon has no pronunciation", j->left_out,
                 j->left_out == 1 ? "" : "s");
     cli_say(&j->v->common, "%" PRId32 " states, %" PRIu64 " arcs in %.2f s, %.0f MB -> %s", trl_graph_states(j->graph),
-            trl_graph_arcs(j->graph), seconds, (double)usage.ru_maxrss / 1000,
-            j->v->output ? j->v->output : j->v->fst);
+            trl_graph_arcs(j->graph), seconds, (double)usage.ru_maxrss / 1000, j->v->output ? j->v->output : j->v->fst);
 }
 
 static int run(void *values, int count, char **arguments)
@@ -188,7 +187,8 @@ static const cli_option options[] = {
      "in place of GRAMMAR: any words of the lexicon in any order; every word and the end are equally likely"},
     {"jsgf", 0, CLI_TEXT, offsetof(struct values, jsgf), "FILE",
      "in place of GRAMMAR: one in the JSpeech Grammar Format"},
-    {"rule", 0, CLI_TEXT, offsetof(struct values, rule), "NAME", "the rule of it that may be said; default: any public one"},
+    {"rule", 0, CLI_TEXT, offsetof(struct values, rule), "NAME",
+     "the rule of it that may be said; default: any public one"},
     {"symbols", 0, CLI_TEXT, offsetof(struct values, symbols), "FILE",
      "names of the labels of a GRAMMAR that is a transducer without a table, or of --hclg (Kaldi's words.txt)"},
     {"skip-missing", 0, CLI_FLAG, offsetof(struct values, skip_missing), NULL,
@@ -200,7 +200,8 @@ static const cli_option options[] = {
     {"self-loop-scale", 0, CLI_NUMBER, offsetof(struct values, self_loop_scale), "X",
      "of the log probabilities of staying in a state or leaving it; default 0.1"},
     {"hclg", 0, CLI_TEXT, offsetof(struct values, hclg), "FST",
-     "nothing is built: a transducer that reads transition ids and writes words, loops included, such as Kaldi's HCLG.fst"},
+     "nothing is built: a transducer that reads transition ids and writes words, loops included, such as Kaldi's "
+     "HCLG.fst"},
     {"fst", 0, CLI_TEXT, offsetof(struct values, fst), "FILE", "write the graph as OpenFst's vector FST (too)"},
     {0}};
 
@@ -209,14 +210,19 @@ const cli_command cmd_graph = {
     .synopsis = "MODEL LEXICON GRAMMAR -o GRAPH.trg",
     .summary = "makes the graph that recognition searches",
     .description =
-        "Puts together what can be said: the words that the GRAMMAR allows, their pronunciations by the LEXICON, silence "
-        "between them, and the states of the MODEL, each phone's among its neighbours. The result is one file, which is "
+        "Puts together what can be said: the words that the GRAMMAR allows, their pronunciations by the LEXICON, "
+        "silence "
+        "between them, and the states of the MODEL, each phone's among its neighbours. The result is one file, which "
+        "is "
         "mapped when it is used and knows which model it fits.\n\n"
         "GRAMMAR is an n-gram model in ARPA form, or an acceptor over words (OpenFst's binary form with a table of "
-        "words, or with --symbols); both may be compressed with gzip. Back-off arcs are epsilons, or have the label #0. "
+        "words, or with --symbols); both may be compressed with gzip. Back-off arcs are epsilons, or have the label "
+        "#0. "
         "Words need a pronunciation; <unk> is left out where the lexicon has none.\n\n"
-        "Weights are negative natural logarithms: of the grammar, of pronunciations, of the model's transitions, and of "
-        "silence, which comes before each word and at the end with the probability that the model was made with. With p "
+        "Weights are negative natural logarithms: of the grammar, of pronunciations, of the model's transitions, and "
+        "of "
+        "silence, which comes before each word and at the end with the probability that the model was made with. With "
+        "p "
         "the probability of staying in a state and q that of an arc that leaves it, the arc has the log probability "
         "T log(q / (1 - p)) + S log(1 - p) and staying S log(p), with the scales T and S; this is what Kaldi does.\n\n"
         "A path has for each state that it passes the transition that leaves it, then those of staying.",

@@ -66,9 +66,9 @@ static void set_costs(trl__network_job *job, const trl__triple *triple)
     for (int32_t id = triple->transition; id < triple->transition + arcs; id++) {
         double p = (double)m->log_probability[id];
         job->loop[id] = loop;
-        job->cost[id] = (float)(id == loop ? -job->options.self_loop_scale * p
-                                           : -job->options.transition_scale * (p - left) -
-                                                 job->options.self_loop_scale * left);
+        job->cost[id] =
+            (float)(id == loop ? -job->options.self_loop_scale * p
+                               : -job->options.transition_scale * (p - left) - job->options.self_loop_scale * left);
     }
 }
 
@@ -166,9 +166,7 @@ static int set_provenance(trl_graph *graph, const trl__network_job *job, trl_err
 int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const trl_fst *grammar,
                     const trl_graph_options *options, trl_graph **out, size_t *left_out, trl_error *err)
 {
-    trl__network_job job = {.model = model,
-                            .lexicon = lexicon,
-                            .options = options ? *options : trl_graph_defaults()};
+    trl__network_job job = {.model = model, .lexicon = lexicon, .options = options ? *options : trl_graph_defaults()};
     trl__unit_map *map = NULL;
     *out = NULL;
     int code = trl_graph_options_check(&job.options, err);

@@ -17,17 +17,17 @@ typedef struct trl__network_arc {
  * by transition, word, next. Arcs that read nothing form no cycle. */
 struct trl_graph {
     int32_t states, start;
-    int32_t words;         /* one above the highest label */
-    uint64_t *first;       /* states + 1 */
-    uint64_t *emitting;    /* by state */
+    int32_t words;      /* one above the highest label */
+    uint64_t *first;    /* states + 1 */
+    uint64_t *emitting; /* by state */
     trl__network_arc *arcs;
-    float *final;          /* by state: cost of ending there; INFINITY: not an end */
-    int32_t *tied;         /* by transition id, from 0 (-1): the model's tied state */
-    int32_t transitions;   /* the highest id */
-    uint64_t model;        /* fingerprint of what it fits (trl__model_shape) */
+    float *final;        /* by state: cost of ending there; INFINITY: not an end */
+    int32_t *tied;       /* by transition id, from 0 (-1): the model's tied state */
+    int32_t transitions; /* the highest id */
+    uint64_t model;      /* fingerprint of what it fits (trl__model_shape) */
     trl_symbols *symbols;
     char *provenance;
-    trl__container *file;  /* keeps the mapping; NULL: on the heap */
+    trl__container *file; /* keeps the mapping; NULL: on the heap */
 };
 
 /* A hash of units, topologies, triples and tree: what a graph depends on but Gaussians and probabilities. */

@@ -23,7 +23,7 @@ typedef struct trl__network_job {
     const trl_lexicon *lexicon;
     const trl__unit_map *map;
     trl_graph_options options;
-    int32_t symbols; /* in use so far: 1 … symbols */
+    int32_t symbols;  /* in use so far: 1 … symbols */
     trl__tuples hmms; /* of contexts: unit, triples by state, -1 beyond */
     float *cost;      /* by transition id, scaled */
     int32_t *loop;    /* by transition id: that of staying in its state; 0: none, or there is no way to stay */

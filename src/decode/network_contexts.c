@@ -20,10 +20,10 @@ typedef struct expander {
     trl_fst *out;
     trl_error *err;
     int32_t width, centre;
-    int32_t silent;       /* the symbol where there is no unit at the centre */
-    trl__tuples states;   /* by state of the result: state, units read last */
+    int32_t silent;     /* the symbol where there is no unit at the centre */
+    trl__tuples states; /* by state of the result: state, units read last */
     trl__tuples windows;
-    int32_t *hmm;         /* by window */
+    int32_t *hmm; /* by window */
     size_t hmm_capacity;
 } expander;
 

@@ -36,7 +36,7 @@ static int list_arcs(joiner *j)
         int64_t final = trl__tuples_add(&j->finals, (int32_t[]){rounded(trl_fst_final(j->fst, s).value)});
         if (final < 0)
             return -1;
-        j->classes[s] = (int32_t)final;
+        j->classes[s] = (int32_t) final;
     }
     return 0;
 }
