@@ -71,8 +71,8 @@ static int by_transition(const void *a, const void *b)
                                           : (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-/* Takes states that no arc without input leads to any more, with their arcs, away. 1: all could be taken; 0: a cycle; -1: out of
- * memory. */
+/* Takes states that no arc without input leads to any more, with their arcs, away. 1: all could be taken; 0: a cycle;
+ * -1: out of memory. */
 static int is_acyclic(const trl_graph *g)
 {
     int32_t *entering = trl__alloc_zero((size_t)g->states + 1, sizeof *entering), taken = 0, count = 0;

@@ -4,8 +4,8 @@
  *
  *     - transition_scale * log(q / (1 - p)) - self_loop_scale * log(1 - p)
  *
- * and staying - self_loop_scale * log(p): with both scales 1 these are the model's probabilities, and with others what Kaldi makes of
- * them. Ways into a unit (HTK's) are scaled as arcs that leave a state.
+ * and staying - self_loop_scale * log(p): with both scales 1 these are the model's probabilities, and with others what
+ * Kaldi makes of them. Ways into a unit (HTK's) are scaled as arcs that leave a state.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -89,8 +89,8 @@ static int prepare(trl__network_job *job, trl_error *err)
 
 /* ---- The grammar ---- */
 
-/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the new one, or
- * NULL. */
+/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the
+ * new one, or NULL. */
 static int without_cycles(const trl_fst *grammar, trl_fst **changed, trl_error *err)
 {
     trl_fst *wordless;

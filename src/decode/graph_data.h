@@ -1,4 +1,4 @@
-/* What a recognition graph is made of: flat arrays, as they lie in its file, in the order in which a search wants them. */
+/* What a recognition graph is made of: flat arrays, as they lie in its file, in the order that a search wants. */
 #ifndef TRL_DECODE_GRAPH_DATA_H
 #define TRL_DECODE_GRAPH_DATA_H
 
@@ -13,8 +13,8 @@ typedef struct trl__network_arc {
     float cost;
 } trl__network_arc;
 
-/* The arcs of state s are arcs[first[s]] … arcs[first[s + 1] - 1]; those that read nothing come first, the others from emitting[s] on, each group
- * by transition, word, next. Arcs that read nothing form no cycle. */
+/* The arcs of state s are arcs[first[s]] … arcs[first[s + 1] - 1]; those that read nothing come first, the others from
+ * emitting[s] on, each group by transition, word, next. Arcs that read nothing form no cycle. */
 struct trl_graph {
     int32_t states, start;
     int32_t words;      /* one above the highest label */

@@ -1,14 +1,15 @@
-/* Lexicon and grammar in one machine, L∘G, made as it comes out of determinization: each state of the grammar becomes the root of a tree
- * of all pronunciations of the words that may follow. A word is written where no other can come any more. A word that ends where
- * another goes on, or where another ends too, ends with a symbol; so does what else two arcs of one state would have in common (two arcs
- * with the same word), and arcs of the grammar without a word (back-off) read a symbol too. So the result is deterministic, whatever the
- * grammar is.
+/* Lexicon and grammar in one machine, L∘G, made as it comes out of determinization: each state of the grammar becomes
+ * the root of a tree of all pronunciations of the words that may follow. A word is written where no other can come any
+ * more. A word that ends where another goes on, or where another ends too, ends with a symbol; so does what else two
+ * arcs of one state would have in common (two arcs with the same word), and arcs of the grammar without a word
+ * (back-off) read a symbol too. So the result is deterministic, whatever the grammar is.
  *
- * Each state of the grammar has two roots: before silence, where silence may come or not, and behind it. Silence can be said before each
- * word and at the end, as in alignment.
+ * Each state of the grammar has two roots: before silence, where silence may come or not, and behind it. Silence can be
+ * said before each word and at the end, as in alignment.
  *
- * Weights are at the first arc where they can be (in the log semiring): an arc of a tree has the share of its words among those of its
- * state, so that what a state of the grammar sums up to, its roots do. Cost: O(phones of all arcs' words), and sorting by pronunciation.
+ * Weights are at the first arc where they can be (in the log semiring): an arc of a tree has the share of its words
+ * among those of its state, so that what a state of the grammar sums up to, its roots do. Cost: O(phones of all arcs'
+ * words), and sorting by pronunciation.
  */
 #include "base/fail.h"
 #include "base/memory.h"

@@ -1,5 +1,6 @@
-/* Kaldi's HCLG of AN4 (monophones, any words in any order) as a graph, and one that is built from Kaldi's model, its grammar and the same
- * lexicon: best paths through both cost the same and have the same words, with the likelihoods that Kaldi computed. */
+/* Kaldi's HCLG of AN4 (monophones, any words in any order) as a graph, and one that is built from Kaldi's model, its
+ * grammar and the same lexicon: best paths through both cost the same and have the same words, with the likelihoods
+ * that Kaldi computed. */
 #include "cmocka_test.h"
 #include "decode/graph_data.h"
 #include "model/kaldi_io.h"

@@ -1,6 +1,7 @@
-/* Random lexicons, models with and without trees, grammars with loops and ways without words: the strings of a recognition graph, transitions
- * to words with their costs, are those that the definition gives: words of the grammar, pronunciations, silences, tied states among the
- * neighbours, ways through the units. And the best path for fixed words is the one that alignment finds. */
+/* Random lexicons, models with and without trees, grammars with loops and ways without words: the strings of a
+ * recognition graph, transitions to words with their costs, are those that the definition gives: words of the grammar,
+ * pronunciations, silences, tied states among the neighbours, ways through the units. And the best path for fixed words
+ * is the one that alignment finds. */
 #include "align_case.h"
 #include "decode/graph_data.h"
 #include "random_tree.h"
