@@ -89,13 +89,11 @@ static int prepare(trl__network_job *job, trl_error *err)
 
 /* ---- The grammar ---- */
 
-/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the
- * new one, or NULL. */
-static int without_cycles(const trl_fst *grammar, trl_fst **changed, trl_error *err)
+/* Is there a cycle of arcs without a word? It would be one of epsilons in the graph. */
+static int has_idle_cycle(const trl_fst *grammar, int *yes, trl_error *err)
 {
     trl_fst *wordless;
     uint32_t properties = 0;
-    *changed = NULL;
     int code = trl_fst_create(TRL_TROPICAL, &wordless, err);
     if (code == 0)
         code = trl_fst_add_states(wordless, trl_fst_states(grammar), err);
@@ -108,10 +106,68 @@ static int without_cycles(const trl_fst *grammar, trl_fst **changed, trl_error *
     if (code == 0)
         code = trl_fst_properties(wordless, &properties, err);
     trl_fst_destroy(wordless);
-    if (code < 0 || (properties & TRL_FST_ACYCLIC))
+    *yes = !(properties & TRL_FST_ACYCLIC);
+    return code;
+}
+
+/* Do the ways on from each state have a probability of about 1 together? Back-off counts some words twice. */
+static int is_stochastic(const trl_fst *grammar)
+{
+    for (int32_t s = 0; s < trl_fst_states(grammar); s++) {
+        double sum = exp(-(double)trl_fst_final(grammar, s).value);
+        for (uint32_t i = 0; i < trl_fst_arc_count(grammar, s); i++)
+            sum += exp(-(double)trl_fst_arc(grammar, s, i).weight.value);
+        if (!(sum > 0.5 && sum < 2))
+            return 0;
+    }
+    return 1;
+}
+
+static int map_to(trl_fst *fst, trl_fst_map_kind kind, trl_error *err)
+{
+    return trl_fst_map(fst, &(trl_fst_map_options){.kind = kind}, err);
+}
+
+/* Weights as early as possible: by the sum over all paths or, where that has no end, by the best. */
+static int push_weights(const trl_fst *grammar, trl_fst **out, trl_error *err)
+{
+    int code = TRL_ELIMIT;
+    for (trl_fst_map_kind kind = TRL_MAP_TO_LOG; code == TRL_ELIMIT; kind = TRL_MAP_TO_TROPICAL) {
+        code = trl_fst_copy(grammar, out, err);
+        if (code == 0)
+            code = map_to(*out, kind, err);
+        if (code == 0)
+            code = trl_fst_push(*out, NULL, err);
+        if (code < 0) {
+            trl_fst_destroy(*out);
+            *out = NULL;
+        }
+        if (kind == TRL_MAP_TO_TROPICAL)
+            break;
+    }
+    return code;
+}
+
+/* *out: the grammar without cycles of arcs that have no word, and with its weights where a search needs them; NULL: it is so
+ * already. */
+static int prepare_grammar(const trl_fst *grammar, trl_fst **out, trl_error *err)
+{
+    int idle, code = has_idle_cycle(grammar, &idle, err);
+    *out = NULL;
+    if (code < 0 || (!idle && is_stochastic(grammar)))
         return code;
-    code = trl_fst_copy(grammar, changed, err);
-    return code < 0 ? code : trl_fst_rmepsilon(*changed, NULL, err);
+    trl_fst *changed = NULL;
+    code = trl_fst_copy(grammar, &changed, err);
+    if (code == 0 && idle)
+        code = map_to(changed, TRL_MAP_TO_TROPICAL, err);
+    if (code == 0 && idle)
+        code = trl_fst_rmepsilon(changed, NULL, err);
+    if (code == 0)
+        code = trl_fst_connect(changed, err);
+    if (code == 0)
+        code = push_weights(changed, out, err);
+    trl_fst_destroy(changed);
+    return code;
 }
 
 static int check_grammar(const trl_fst *grammar, trl_error *err)
@@ -134,7 +190,7 @@ static void replace(trl_fst **fst, trl_fst *next)
 static int build(trl__network_job *job, const trl_fst *grammar, size_t *left_out, trl_graph **out, trl_error *err)
 {
     trl_fst *changed = NULL, *fst = NULL, *next = NULL;
-    int code = without_cycles(grammar, &changed, err);
+    int code = prepare_grammar(grammar, &changed, err);
     if (code == 0)
         code = trl__network_words(job, changed ? changed : grammar, left_out, &fst, err);
     trl_fst_destroy(changed);
