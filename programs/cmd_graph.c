@@ -67,7 +67,7 @@ static int read_grammar(job *j, const char *path, trl_error *err)
         return trl_grammar_read_list(v->words, NULL, &j->grammar, err);
     if (v->jsgf)
         return trl_grammar_read_jsgf(v->jsgf, v->rule, NULL, &j->grammar, err);
-    if (v->loop)
+    if (v->loop || !path)
         return make_loop(j, err);
     return read_file(j, path, err);
 }

@@ -148,8 +148,8 @@ static int push_weights(const trl_fst *grammar, trl_fst **out, trl_error *err)
     return code;
 }
 
-/* *out: the grammar without cycles of arcs that have no word, and with its weights where a search needs them; NULL: it is so
- * already. */
+/* *out: the grammar without cycles of arcs that have no word, and with its weights where a search needs them; NULL: it
+ * is so already. */
 static int prepare_grammar(const trl_fst *grammar, trl_fst **out, trl_error *err)
 {
     int idle, code = has_idle_cycle(grammar, &idle, err);
