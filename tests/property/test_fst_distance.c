@@ -149,6 +149,24 @@ static void rings_have_a_closed_form(void **state)
     }
 }
 
+/* A ring of two states of which one nearly stays for ever: each turn adds a thousand times what the last one did. */
+static void sums_that_grow_fast_do_not_end(void **state)
+{
+    (void)state;
+    static const trl_arc arcs[] = {{1, 1, {0.3f, 0}, 1}, {1, 1, {2.4f, 0}, 0}, {2, 2, {0.0005f, 0}, 1}};
+    trl_fst *fst;
+    trl_weight *d;
+    trl_error err;
+    assert_int_equal(trl_fst_create(TRL_LOG, &fst, NULL), 0);
+    assert_int_equal(trl_fst_add_states(fst, 2, NULL), 0);
+    assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+    assert_int_equal(trl_fst_set_final(fst, 1, (trl_weight){0.45f, 0}, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(trl_fst_add_arc(fst, i > 0, arcs[i], NULL), 0);
+    assert_int_equal(trl_fst_shortestdistance(fst, 1, TRL_QUEUE_AUTO, 0, &d, &err), TRL_ELIMIT);
+    trl_fst_destroy(fst);
+}
+
 static void queues_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -419,6 +437,7 @@ int main(void)
         cmocka_unit_test(distances_are_what_the_definition_says),
         cmocka_unit_test(negative_costs_on_cycles_are_fine),
         cmocka_unit_test(rings_have_a_closed_form),
+        cmocka_unit_test(sums_that_grow_fast_do_not_end),
         cmocka_unit_test(queues_that_make_no_sense_are_refused),
         cmocka_unit_test(pushed_weights_sum_up_to_one),
         cmocka_unit_test(the_total_weight_is_one_when_it_is_removed),

@@ -245,9 +245,12 @@ static int sum_up(sums *s, double delta, trl_error *err)
         looked_at = left;
         next_look *= 2;
     }
-    for (int32_t i = 0; i < s->g->nodes; i++)
+    int finite = !isnan(left); /* a sum that outgrows all numbers between two looks leaves nothing to compare */
+    for (int32_t i = 0; i < s->g->nodes; i++) {
         s->x[i] += s->rest[i] * s->loop[i];
-    return isnan(left) ? does_not_end(err) : 0;
+        finite &= isfinite(s->x[i]) != 0;
+    }
+    return finite ? 0 : does_not_end(err);
 }
 
 static int make_sums(sums *s, const distance *far)

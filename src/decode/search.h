@@ -1,0 +1,59 @@
+/* Search: frame after frame through a graph, keeping what is within a beam of the best, with links for the lattice.
+ *
+ *     trl__decoder_create(graph, &options, &decoder, err);                      // one per thread; memory is reused
+ *     trl__decoder_begin(decoder, err);
+ *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result
+ *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
+ *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
+ */
+#ifndef TRL_DECODE_SEARCH_H
+#define TRL_DECODE_SEARCH_H
+
+#include "decode/graph_data.h"
+
+typedef struct trl__decode_options {
+    double beam;           /* cost above the best token of a frame; default 13 */
+    double lattice_beam;   /* cost above the best path; 0: only the best path is kept; default 6 */
+    int32_t most_active;   /* tokens of a frame; default 7000 */
+    int32_t least_active;  /* default 200 */
+    double word_beam;      /* of tokens that just ended a word; default: like beam */
+    double acoustic_scale; /* default 0.1 */
+    int32_t prune_interval; /* frames between prunings of the lattice; default 25 */
+} trl__decode_options;
+
+typedef struct trl__decoder trl__decoder;
+
+/* The raw lattice: states are (frame, graph state), arcs as in the graph with their costs; pruned by lattice_beam. */
+typedef struct trl__raw_arc {
+    int32_t next;
+    int32_t transition, word;
+    float graph, acoustic; /* acoustic: negative log-likelihood, unscaled */
+} trl__raw_arc;
+
+typedef struct trl__raw_lattice {
+    int32_t states, frames;
+    uint32_t *first; /* states + 1; states in topological order, 0 the start */
+    trl__raw_arc *arcs;
+    float *final;    /* by state: graph cost; INFINITY: none. Where no end of the graph was reached, every state of the last frame ends at cost 0 */
+    int32_t *time;   /* by state: frames before it */
+    int reached_end; /* 0: the sound ended in the middle of what the graph has */
+} trl__raw_lattice;
+
+trl__decode_options trl__decode_defaults(void);
+int trl__decode_options_check(const trl__decode_options *options, trl_error *err);
+
+int trl__decoder_create(const trl_graph *graph, const trl__decode_options *options, trl__decoder **out, trl_error *err);
+void trl__decoder_destroy(trl__decoder *decoder);
+int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
+
+/* scores[tied * stride + f]: log-likelihood of frame f of this call, natural logarithm. TRL_ENUMBER: one is NaN. */
+int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
+
+/* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
+ * (settled = 1); valid until the next call. Memory of an endless stream stays bounded: what is settled and older than the lattice needs can be
+ * let go by trl__decoder_forget (then the lattice begins there). */
+int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
+
+int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);
+
+#endif
