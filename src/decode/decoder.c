@@ -1,0 +1,488 @@
+/* Time-synchronous beam search: token passing over a static graph (Ney and Ortmanns 1999), with all links within the beam kept and pruned
+ * backwards now and then, so that a lattice is left (Povey et al. 2012).
+ *
+ * A frame: tokens within the beam take their arcs that read a frame; where a state is reached again, the better way is kept as the token's own and
+ * both as links. Then arcs that read nothing are taken, level by level. The limit for new tokens is known before all of them: the best token
+ * goes first, and whatever is found better draws it in. The result depends on the order of tokens, which is always the same, and not on how
+ * many frames are given at a time.
+ *
+ * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
+ * and 24 per link of the last frames, later of those that the lattice needs. */
+#include "decode/decoder_data.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+#define BEAM_SLACK 0.5f /* above what a limited number of tokens needed: the next frame may want more */
+
+trl__decode_options trl__decode_defaults(void)
+{
+    return (trl__decode_options){.beam = 13,
+                                 .lattice_beam = 6,
+                                 .most_active = 7000,
+                                 .least_active = 200,
+                                 .word_beam = INFINITY,
+                                 .acoustic_scale = 0.1,
+                                 .prune_interval = 25};
+}
+
+int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
+{
+    if (!(o->beam > 0))
+        return trl__fail(err, TRL_EINVAL, "beam is %g; it must be more than 0", o->beam);
+    if (!(o->lattice_beam >= 0))
+        return trl__fail(err, TRL_EINVAL, "lattice_beam is %g; it must not be negative", o->lattice_beam);
+    if (!(o->word_beam > 0))
+        return trl__fail(err, TRL_EINVAL, "word_beam is %g; it must be more than 0", o->word_beam);
+    if (!(o->acoustic_scale > 0 && isfinite(o->acoustic_scale)))
+        return trl__fail(err, TRL_EINVAL, "acoustic_scale is %g; it must be more than 0", o->acoustic_scale);
+    if (o->least_active < 0 || o->most_active < 1 || o->most_active < o->least_active)
+        return trl__fail(err, TRL_EINVAL, "%d to %d active tokens; there must be one at least, and the most not below the least",
+                         (int)o->least_active, (int)o->most_active);
+    if (o->prune_interval < 1)
+        return trl__fail(err, TRL_EINVAL, "prune_interval is %d frames; it must be at least 1", (int)o->prune_interval);
+    return 0;
+}
+
+/* ---- making one ---- */
+
+static int32_t count_tied(const trl_graph *graph)
+{
+    int32_t count = 0;
+    for (int32_t i = 1; i <= graph->transitions; i++)
+        count = graph->tied[i] >= count ? graph->tied[i] + 1 : count;
+    return count;
+}
+
+int trl__decoder_create(const trl_graph *graph, const trl__decode_options *options, trl__decoder **out, trl_error *err)
+{
+    *out = NULL;
+    trl__decode_options o = options ? *options : trl__decode_defaults();
+    int code = trl__decode_options_check(&o, err);
+    if (code < 0)
+        return code;
+    trl__decoder *d = *out = trl__alloc_zero(1, sizeof *d);
+    if (!d)
+        return trl__fail_memory(err);
+    d->graph = graph;
+    d->options = o;
+    d->scale = (float)o.acoustic_scale;
+    d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
+    d->tied = count_tied(graph);
+    d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
+    d->acoustic = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->acoustic);
+    d->scaled = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->scaled);
+    d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
+    if (d->place && d->acoustic && d->scaled && d->waiting) {
+        for (int32_t i = 0; i < graph->levels; i++)
+            d->waiting[i] = UINT32_MAX;
+        return 0;
+    }
+    trl__decoder_destroy(d);
+    *out = NULL;
+    return trl__fail_memory(err);
+}
+
+void trl__decoder_destroy(trl__decoder *d)
+{
+    if (!d)
+        return;
+    trl__free(d->frames);
+    trl__free(d->tokens);
+    trl__free(d->links);
+    trl__free(d->place);
+    trl__free(d->acoustic);
+    trl__free(d->scaled);
+    trl__free(d->waiting);
+    trl__free(d->next_waiting);
+    trl__free(d->words);
+    trl__free(d->raw.first);
+    trl__free(d->raw.arcs);
+    trl__free(d->raw.final);
+    trl__free(d->raw.time);
+    trl__scratch_free(&d->costs);
+    trl__scratch_free(&d->fresh);
+    trl__scratch_free(&d->numbers);
+    trl__scratch_free(&d->order);
+    trl__free(d);
+}
+
+/* ---- who goes on ---- */
+
+static void swap_floats(float *a, float *b)
+{
+    float kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The value that has `rank` others before it: quickselect with the median of three, O(count) as a rule. */
+static float select_rank(float *x, size_t count, size_t rank)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2, i = low, k = high;
+        if (x[middle] < x[low])
+            swap_floats(&x[middle], &x[low]);
+        if (x[high] < x[low])
+            swap_floats(&x[high], &x[low]);
+        if (x[high] < x[middle])
+            swap_floats(&x[high], &x[middle]);
+        float pivot = x[middle];
+        for (;; i++, k--) {
+            while (x[i] < pivot)
+                i++;
+            while (pivot < x[k])
+                k--;
+            if (i >= k)
+                break;
+            swap_floats(&x[i], &x[k]);
+        }
+        if (rank <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return x[rank];
+}
+
+typedef struct cutoff {
+    float best, limit; /* of this frame's tokens: those up to the limit go on */
+    float beam;        /* for the next frame's */
+    uint32_t best_token;
+} cutoff;
+
+static int rank_cost(trl__decoder *d, const trl__token *tokens, uint32_t count, int32_t rank, float *cost,
+                     trl_error *err)
+{
+    float *costs = trl__scratch_get(&d->costs, count, sizeof *costs);
+    if (!costs)
+        return trl__fail_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        costs[i] = tokens[i].cost;
+    *cost = select_rank(costs, count, (size_t)rank);
+    return 0;
+}
+
+/* The score beam, made narrower where it holds too many tokens, and wider where it holds too few. */
+static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, trl_error *err)
+{
+    const trl__token *tokens = d->tokens + frame->first_token;
+    const trl__decode_options *o = &d->options;
+    uint32_t within = 0;
+    int32_t rank = -1;
+    *c = (cutoff){.best = FLT_MAX, .limit = FLT_MAX, .beam = (float)o->beam};
+    for (uint32_t i = 0; i < frame->tokens; i++)
+        if (tokens[i].cost < c->best) {
+            c->best = tokens[i].cost;
+            c->best_token = i;
+        }
+    float edge = c->best + c->beam;
+    for (uint32_t i = 0; i < frame->tokens; i++)
+        within += tokens[i].cost <= edge;
+    if (within > (uint32_t)o->most_active)
+        rank = o->most_active - 1;
+    else if (within < (uint32_t)o->least_active && frame->tokens > (uint32_t)o->least_active)
+        rank = o->least_active - 1;
+    else if (within < (uint32_t)o->least_active)
+        c->beam = INFINITY;
+    else
+        c->limit = edge < FLT_MAX ? edge : FLT_MAX;
+    if (rank < 0)
+        return 0;
+    int code = rank_cost(d, tokens, frame->tokens, rank, &c->limit, err);
+    c->beam = c->limit - c->best + BEAM_SLACK;
+    return code;
+}
+
+/* ---- one frame ---- */
+
+/* A frame in the making: its limits. */
+typedef struct step {
+    float best, limit, word_limit; /* tokens above the limit are not made, nor by an arc with a word above the other */
+    float beam, word_beam;
+} step;
+
+static inline void draw_in(step *s, float cost)
+{
+    if (cost < s->best) {
+        s->best = cost;
+        s->limit = fminf(cost + s->beam, FLT_MAX);
+        s->word_limit = fminf(cost + s->word_beam, FLT_MAX);
+    }
+}
+
+static step begin_step(const trl__decoder *d, float beam)
+{
+    float word_beam = fminf((float)d->options.word_beam, beam);
+    return (step){
+        .best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
+}
+
+static int reserve(trl__decoder *d, uint64_t arcs, trl_error *err)
+{
+    if (TRL_GROW(d->links, d->link_capacity, d->link_count + (size_t)arcs) < 0 ||
+        TRL_GROW(d->tokens, d->token_capacity, d->token_count + (size_t)arcs) < 0)
+        return trl__fail_memory(err);
+    return 0;
+}
+
+/* Of two equally good ways to a token, the one that the lattice finds first: it has states by level. A link from the frame before comes first anyway. */
+static int precedes(const trl__decoder *d, const trl__frame *source, const trl__frame *frame, uint32_t from, uint32_t back)
+{
+    uint32_t other = d->links[frame->first_link + back].from;
+    const trl__token *tokens = d->tokens + source->first_token;
+    int32_t level = d->graph->level[tokens[from].state], other_level = d->graph->level[tokens[other].state];
+    if (source == frame && back < frame->emitting)
+        return 0;
+    return level != other_level ? level < other_level : from < other;
+}
+
+/* A link to the arc's state, whose token is made where it is missing. There is room. */
+static inline void reach(trl__decoder *d, const trl__frame *source, trl__frame *frame, uint32_t from,
+                        const trl__network_arc *arc, float cost, float acoustic)
+{
+    trl__place_of_state *place = &d->place[arc->next];
+    trl__token *tokens = d->tokens + frame->first_token;
+    if (place->stamp != d->stamp) {
+        *place = (trl__place_of_state){d->stamp, frame->tokens++};
+        tokens[place->token] = (trl__token){arc->next, cost, 0, frame->links};
+        d->token_count++;
+    } else if (cost < tokens[place->token].cost ||
+               (cost == tokens[place->token].cost && precedes(d, source, frame, from, tokens[place->token].back))) {
+        tokens[place->token].cost = cost;
+        tokens[place->token].back = frame->links;
+    }
+    d->links[d->link_count++] =
+        (trl__link){from, place->token, arc->transition, arc->word, arc->cost, acoustic};
+    frame->links++;
+}
+
+/* How far the best token gets: a limit from the beginning. */
+static void look_ahead(const trl__decoder *d, step *s, int32_t state, float cost, float shift, const float *scaled)
+{
+    const trl_graph *g = d->graph;
+    for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++)
+        draw_in(s, trl__emitting_cost(cost, shift, g->arcs[i].cost, scaled[g->tied[g->arcs[i].transition]]));
+}
+
+static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, const float *scaled, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *before = &d->frames[d->frame_count - 2];
+    trl__frame *frame = &d->frames[d->frame_count - 1];
+    for (uint32_t k = 0; k < before->tokens; k++) {
+        const trl__token token = d->tokens[before->first_token + k];
+        if (token.cost > c->limit)
+            continue;
+        uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
+        if (reserve(d, end - begin, err) < 0)
+            return TRL_ENOMEM;
+        for (uint64_t i = begin; i < end; i++) {
+            const trl__network_arc *arc = &g->arcs[i];
+            int32_t tied = g->tied[arc->transition];
+            float cost = trl__emitting_cost(token.cost, c->best, arc->cost, scaled[tied]);
+            if (cost > (arc->word ? s->word_limit : s->limit))
+                continue;
+            draw_in(s, cost);
+            reach(d, before, frame, k, arc, cost, acoustic[tied]);
+        }
+    }
+    frame->emitting = frame->links;
+    return 0;
+}
+
+/* ---- arcs that read nothing ---- */
+
+/* Puts tokens with such arcs on the list of their level. Returns how many. */
+static int queue_tokens(trl__decoder *d, const trl__frame *frame, uint32_t from, size_t *queued, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    if (TRL_GROW(d->next_waiting, d->waiting_capacity, frame->tokens) < 0)
+        return trl__fail_memory(err);
+    for (uint32_t k = from; k < frame->tokens; k++) {
+        int32_t state = d->tokens[frame->first_token + k].state;
+        if (g->first[state] == g->emitting[state])
+            continue;
+        uint32_t *head = &d->waiting[g->level[state]];
+        d->next_waiting[k] = *head;
+        *head = k;
+        ++*queued;
+    }
+    return 0;
+}
+
+static int follow(trl__decoder *d, step *s, uint32_t k, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token token = d->tokens[frame->first_token + k];
+    if (token.cost > s->limit)
+        return 0;
+    if (reserve(d, g->emitting[token.state] - g->first[token.state], err) < 0)
+        return TRL_ENOMEM;
+    for (uint64_t i = g->first[token.state]; i < g->emitting[token.state]; i++) {
+        const trl__network_arc *arc = &g->arcs[i];
+        float cost = token.cost + arc->cost;
+        if (cost > (arc->word ? s->word_limit : s->limit))
+            continue;
+        draw_in(s, cost);
+        reach(d, frame, frame, k, arc, cost, 0);
+    }
+    return 0;
+}
+
+/* What a level reaches lies on higher ones. */
+static int close_frame(trl__decoder *d, step *s, trl_error *err)
+{
+    size_t queued = 0;
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    int code = queue_tokens(d, frame, 0, &queued, err);
+    for (int32_t level = 0; queued > 0; level++) {
+        uint32_t k = d->waiting[level];
+        d->waiting[level] = UINT32_MAX;
+        for (; k != UINT32_MAX; k = d->next_waiting[k], queued--) {
+            uint32_t tokens = frame->tokens;
+            if (code == 0)
+                code = follow(d, s, k, err);
+            if (code == 0 && frame->tokens > tokens)
+                code = queue_tokens(d, frame, tokens, &queued, err);
+        }
+    }
+    return code;
+}
+
+/* ---- an utterance ---- */
+
+static int add_frame(trl__decoder *d, trl_error *err)
+{
+    if (TRL_GROW(d->frames, d->frame_capacity, d->frame_count + 1) < 0)
+        return trl__fail_memory(err);
+    d->frames[d->frame_count++] = (trl__frame){.first_token = d->token_count, .first_link = d->link_count};
+    if (++d->stamp == 0) {
+        memset(d->place, 0, (size_t)d->graph->states * sizeof *d->place);
+        d->stamp = 1;
+    }
+    return 0;
+}
+
+int trl__decoder_begin(trl__decoder *d, trl_error *err)
+{
+    d->frame_count = d->token_count = d->link_count = d->pruned = 0;
+    d->is_finished = 0;
+    int code = add_frame(d, err);
+    if (code < 0 || d->graph->start < 0)
+        return code;
+    if (reserve(d, 1, err) < 0)
+        return TRL_ENOMEM;
+    d->tokens[d->token_count++] = (trl__token){d->graph->start, 0, 0, TRL__NO_LINK};
+    d->frames[0].tokens = 1;
+    d->place[d->graph->start] = (trl__place_of_state){d->stamp, 0};
+    step s = begin_step(d, (float)d->options.beam);
+    return close_frame(d, &s, err);
+}
+
+static int advance_frame(trl__decoder *d, const float *acoustic, const float *scaled, trl_error *err)
+{
+    cutoff c;
+    int code = choose_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    if (code == 0)
+        code = add_frame(d, err);
+    if (code < 0)
+        return code;
+    trl__frame *before = &d->frames[d->frame_count - 2];
+    step s = begin_step(d, c.beam);
+    before->shift = c.best;
+    if (before->tokens > 0) {
+        const trl__token *best = &d->tokens[before->first_token + c.best_token];
+        look_ahead(d, &s, best->state, best->cost, c.best, scaled);
+    }
+    code = emit(d, &s, &c, acoustic, scaled, err);
+    if (code == 0)
+        code = close_frame(d, &s, err);
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    d->counts.frames++;
+    d->counts.tokens += frame->tokens;
+    d->counts.links += frame->links;
+    if (code == 0 && (d->frame_count - 1) % (size_t)d->options.prune_interval == 0)
+        code = trl__decoder_prune(d, 0, err);
+    return code;
+}
+
+/* Scores become costs, a row for each frame. */
+static int take_scores(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+{
+    size_t tied_states = (size_t)d->tied;
+    int is_wrong = 0;
+    for (size_t tied = 0; tied < tied_states; tied++)
+        for (size_t f = 0; f < (size_t)frames; f++) {
+            float cost = -scores[tied * stride + f];
+            is_wrong |= !(cost > -INFINITY);
+            d->acoustic[f * tied_states + tied] = cost;
+            d->scaled[f * tied_states + tied] = d->scale * cost;
+        }
+    if (!is_wrong)
+        return 0;
+    size_t f = 0, tied = 0;
+    while (d->acoustic[f * tied_states + tied] > -INFINITY)
+        if (++tied == tied_states) {
+            tied = 0;
+            f++;
+        }
+    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied, d->frame_count - 1 + f,
+                     (double)-d->acoustic[f * tied_states + tied]);
+}
+
+int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+{
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
+    int code = 0;
+    for (int32_t f = 0; code == 0 && f < frames; f += TRL__BLOCK) {
+        int32_t count = frames - f < TRL__BLOCK ? frames - f : TRL__BLOCK;
+        code = take_scores(d, scores + f, count, stride, err);
+        for (int32_t k = 0; code == 0 && k < count; k++)
+            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, d->scaled + (size_t)k * (size_t)d->tied, err);
+    }
+    return code;
+}
+
+/* ---- the end ---- */
+
+/* Extra costs of the last frame, above the best end. */
+static void price_ends(trl__decoder *d)
+{
+    const trl__frame *last = &d->frames[d->frame_count - 1];
+    trl__token *tokens = d->tokens + last->first_token;
+    float best = INFINITY, best_end = INFINITY;
+    for (uint32_t i = 0; i < last->tokens; i++) {
+        best = fminf(best, tokens[i].cost);
+        best_end = fminf(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
+    }
+    d->raw.reached_end = best_end < INFINITY;
+    d->best_end = d->raw.reached_end ? best_end : best;
+    for (uint32_t i = 0; i < last->tokens; i++) {
+        float extra = trl__end_extra(d, &tokens[i]);
+        tokens[i].extra = extra <= d->lattice_limit ? extra : INFINITY;
+    }
+}
+
+int trl__decoder_finish(trl__decoder *d, const trl__raw_lattice **raw, trl_error *err)
+{
+    *raw = NULL;
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "an utterance has one begin and one finish");
+    d->is_finished = 1;
+    price_ends(d);
+    int code = trl__decoder_prune(d, 1, err);
+    if (code == 0)
+        code = trl__decoder_collect(d, err);
+    if (code == 0)
+        *raw = &d->raw;
+    return code;
+}
+
+trl__decoder_counts trl__decoder_count(const trl__decoder *d)
+{
+    return d->counts;
+}
