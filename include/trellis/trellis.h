@@ -20,6 +20,7 @@
 #include <trellis/fst_optimize.h>
 #include <trellis/fst_paths.h>
 #include <trellis/fst_structure.h>
+#include <trellis/graph.h>
 #include <trellis/label_file.h>
 #include <trellis/lexicon.h>
 #include <trellis/log.h>

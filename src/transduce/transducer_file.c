@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "fst/symbols_sections.h"
 #include "transduce/transducer_data.h"
 
 #include <inttypes.h>
@@ -139,26 +140,6 @@ static int write_large(trl__container_writer *writer, const char *name, const vo
     return code < 0 ? code : trl__container_write(writer, bytes, (size_t)count * size, err);
 }
 
-static int write_symbols(trl__container_writer *writer, const char *labels, const char *names,
-                         const trl_symbols *symbols, trl_error *err)
-{
-    size_t count = symbols ? trl_symbols_count(symbols) : 0;
-    int code = trl__container_begin(writer, labels, 0, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        int32_t label = trl_symbols_label(symbols, i);
-        code = trl__container_write(writer, &label, sizeof label, err);
-    }
-    if (code == 0)
-        code = trl__container_begin(writer, names, 0, err);
-    if (code == 0 && symbols)
-        code = trl__container_write(writer, trl_symbols_title(symbols), strlen(trl_symbols_title(symbols)) + 1, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        const char *name = trl_symbols_name(symbols, trl_symbols_label(symbols, i));
-        code = trl__container_write(writer, name, strlen(name) + 1, err);
-    }
-    return code;
-}
-
 static int write_arrays(trl__container_writer *writer, const trl_transducer *t, trl_error *err)
 {
     const struct {
@@ -194,9 +175,9 @@ int trl_transducer_write(const trl_transducer *t, const char *path, trl_error *e
     if (code == 0)
         code = trl__container_add(writer, "finals", t->final, (size_t)t->states * sizeof *t->final, err);
     if (code == 0)
-        code = write_symbols(writer, "ilabels", "inames", t->isymbols, err);
+        code = trl__symbols_store(t->isymbols, writer, "ilabels", "inames", err);
     if (code == 0)
-        code = write_symbols(writer, "olabels", "onames", t->osymbols, err);
+        code = trl__symbols_store(t->osymbols, writer, "olabels", "onames", err);
     if (code == 0)
         code = write_arrays(writer, t, err);
     if (code == 0)
@@ -302,30 +283,6 @@ static int check_symbols(const trl_transducer *t, trl_error *err)
     return 0;
 }
 
-static int read_symbols(const trl_transducer *t, const char *labels_section, const char *names_section,
-                        trl_symbols **out, trl_error *err)
-{
-    const void *labels = NULL, *names = NULL;
-    size_t count = 0, size = 0;
-    int code = trl__container_array(t->container, labels_section, sizeof(int32_t), &labels, &count, err);
-    if (code == 0)
-        code = trl__container_array(t->container, names_section, 1, &names, &size, err);
-    if (code < 0 || size == 0)
-        return code < 0 || count == 0 ? code : corrupt(t, "labels without names", err);
-    const char *name = names, *end = name + size;
-    if (end[-1] != '\0')
-        return corrupt(t, "a symbol table's last name does not end", err);
-    code = trl_symbols_create(name, out, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        name += strlen(name) + 1;
-        code = name == end ? corrupt(t, "labels without names", err)
-                           : trl_symbols_add(*out, name, ((const int32_t *)labels)[i], err);
-    }
-    if (code == 0 && name + strlen(name) + 1 != end)
-        code = corrupt(t, "names without labels", err);
-    return code == TRL_EINVAL ? corrupt(t, "a symbol table has a name or a label twice", err) : code;
-}
-
 static int read_all(trl_transducer *t, trl_error *err)
 {
     int code = read_info(t, err);
@@ -334,9 +291,9 @@ static int read_all(trl_transducer *t, trl_error *err)
     if (code == 0)
         code = check_symbols(t, err);
     if (code == 0)
-        code = read_symbols(t, "ilabels", "inames", &t->isymbols, err);
+        code = trl__symbols_load(t->container, "ilabels", "inames", &t->isymbols, err);
     if (code == 0)
-        code = read_symbols(t, "olabels", "onames", &t->osymbols, err);
+        code = trl__symbols_load(t->container, "olabels", "onames", &t->osymbols, err);
     if (code < 0)
         return code;
     t->checked = trl__alloc_zero(t->symbols + 1u, sizeof *t->checked);

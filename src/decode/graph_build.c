@@ -1,0 +1,197 @@
+/* A recognition graph from model, lexicon and grammar: the sequence, and what transitions cost.
+ *
+ * With p the probability of staying in a state and q that of an arc that leaves it, the arc costs
+ *
+ *     - transition_scale * log(q / (1 - p)) - self_loop_scale * log(1 - p)
+ *
+ * and staying - self_loop_scale * log(p): with both scales 1 these are the model's probabilities, and with others what Kaldi makes of
+ * them. Ways into a unit (HTK's) are scaled as arcs that leave a state.
+ */
+#include "base/fail.h"
+#include "base/memory.h"
+#include "decode/network.h"
+#include "model/topology.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <trellis/fst_optimize.h>
+#include <trellis/version.h>
+
+trl_graph_options trl_graph_defaults(void)
+{
+    return (trl_graph_options){.transition_scale = 1, .self_loop_scale = 0.1};
+}
+
+int trl_graph_options_check(const trl_graph_options *o, trl_error *err)
+{
+    if (!(o->transition_scale >= 0 && o->transition_scale <= 1e3))
+        return trl__fail(err, TRL_EINVAL, "the scale of transitions must be 0 to 1000, not %g", o->transition_scale);
+    if (!(o->self_loop_scale >= 0 && o->self_loop_scale <= 1e3))
+        return trl__fail(err, TRL_EINVAL, "the scale of self-loops must be 0 to 1000, not %g", o->self_loop_scale);
+    if (o->most_states < 0)
+        return trl__fail(err, TRL_EINVAL, "the most states of a machine can't be negative");
+    return 0;
+}
+
+/* ---- Machines ---- */
+
+int trl__network_new(int32_t states, trl_fst **out, trl_error *err)
+{
+    int code = trl_fst_create(TRL_LOG, out, err);
+    return code < 0 || states == 0 ? code : trl_fst_add_states(*out, states, err);
+}
+
+int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *state, trl_error *err)
+{
+    int64_t most = job->options.most_states > 0 ? job->options.most_states : INT32_MAX;
+    if (trl_fst_states(fst) >= most)
+        return trl__fail(err, TRL_ELIMIT, "the graph would have more than %lld states on the way", (long long)most);
+    return trl_fst_add_state(fst, state, err);
+}
+
+/* ---- Costs ---- */
+
+static void set_costs(trl__network_job *job, const trl__triple *triple)
+{
+    const trl_model *m = job->model;
+    const trl__topology *t = trl__unit_topology(m, triple->unit);
+    int32_t arcs = trl__arcs_of(t, triple->state), loop = 0;
+    double leaving = 0;
+    for (int32_t a = 0; a < arcs; a++)
+        if (t->arcs[t->first[triple->state + 1] + a].to == triple->state)
+            loop = triple->transition + a;
+        else
+            leaving += exp((double)m->log_probability[triple->transition + a]);
+    double left = loop ? log(leaving) : 0;
+    for (int32_t id = triple->transition; id < triple->transition + arcs; id++) {
+        double p = (double)m->log_probability[id];
+        job->loop[id] = loop;
+        job->cost[id] = (float)(id == loop ? -job->options.self_loop_scale * p
+                                           : -job->options.transition_scale * (p - left) -
+                                                 job->options.self_loop_scale * left);
+    }
+}
+
+static int prepare(trl__network_job *job, trl_error *err)
+{
+    size_t ids = (size_t)job->model->transitions + 1;
+    job->cost = trl__alloc_zero(ids, sizeof *job->cost);
+    job->loop = trl__alloc_zero(ids, sizeof *job->loop);
+    if (!job->cost || !job->loop)
+        return trl__fail_memory(err);
+    for (int32_t i = 0; i < job->model->triples; i++)
+        set_costs(job, &job->model->triple[i]);
+    for (int32_t t = 0; job->model->tree && t < job->model->topologies; t++)
+        if (job->map->shapes[t].skip > -INFINITY)
+            return trl__fail(err, TRL_EUNSUPPORTED, "units of a model with a tree can't be passed over");
+    return 0;
+}
+
+/* ---- The grammar ---- */
+
+/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the new one, or
+ * NULL. */
+static int without_cycles(const trl_fst *grammar, trl_fst **changed, trl_error *err)
+{
+    trl_fst *wordless;
+    uint32_t properties = 0;
+    *changed = NULL;
+    int code = trl_fst_create(TRL_TROPICAL, &wordless, err);
+    if (code == 0)
+        code = trl_fst_add_states(wordless, trl_fst_states(grammar), err);
+    for (int32_t s = 0; code == 0 && s < trl_fst_states(grammar); s++)
+        for (uint32_t i = 0; code == 0 && i < trl_fst_arc_count(grammar, s); i++) {
+            trl_arc a = trl_fst_arc(grammar, s, i);
+            if (a.ilabel == TRL_EPSILON)
+                code = trl_fst_add_arc(wordless, s, a, err);
+        }
+    if (code == 0)
+        code = trl_fst_properties(wordless, &properties, err);
+    trl_fst_destroy(wordless);
+    if (code < 0 || (properties & TRL_FST_ACYCLIC))
+        return code;
+    code = trl_fst_copy(grammar, changed, err);
+    return code < 0 ? code : trl_fst_rmepsilon(*changed, NULL, err);
+}
+
+static int check_grammar(const trl_fst *grammar, trl_error *err)
+{
+    if (trl_fst_semiring(grammar) != TRL_TROPICAL && trl_fst_semiring(grammar) != TRL_LOG)
+        return trl__fail(err, TRL_EINVAL, "the weights of a grammar are costs: tropical or log, not %s",
+                         trl_semiring_name(trl_fst_semiring(grammar)));
+    return trl_fst_verify(grammar, err);
+}
+
+/* ---- The sequence ---- */
+
+/* *fst is destroyed, and becomes the next machine. */
+static void replace(trl_fst **fst, trl_fst *next)
+{
+    trl_fst_destroy(*fst);
+    *fst = next;
+}
+
+static int build(trl__network_job *job, const trl_fst *grammar, size_t *left_out, trl_graph **out, trl_error *err)
+{
+    trl_fst *changed = NULL, *fst = NULL, *next = NULL;
+    int code = without_cycles(grammar, &changed, err);
+    if (code == 0)
+        code = trl__network_words(job, changed ? changed : grammar, left_out, &fst, err);
+    trl_fst_destroy(changed);
+    if (code == 0)
+        code = trl__network_join(fst, err);
+    if (code == 0)
+        code = trl__network_contexts(job, fst, &next, err);
+    if (code == 0) {
+        replace(&fst, next);
+        code = trl__network_states(job, fst, &next, err);
+    }
+    if (code == 0) {
+        replace(&fst, next);
+        code = trl__network_close(job, fst, out, err);
+    }
+    trl_fst_destroy(fst);
+    return code;
+}
+
+static int set_provenance(trl_graph *graph, const trl__network_job *job, trl_error *err)
+{
+    char text[200];
+    snprintf(text, sizeof text, "trellis %s graph: %zu words, %g of transitions, %g of self-loops", TRL_VERSION,
+             trl_lexicon_words(job->lexicon), job->options.transition_scale, job->options.self_loop_scale);
+    graph->provenance = trl__strdup(text);
+    return graph->provenance ? 0 : trl__fail_memory(err);
+}
+
+int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const trl_fst *grammar,
+                    const trl_graph_options *options, trl_graph **out, size_t *left_out, trl_error *err)
+{
+    trl__network_job job = {.model = model,
+                            .lexicon = lexicon,
+                            .options = options ? *options : trl_graph_defaults()};
+    trl__unit_map *map = NULL;
+    *out = NULL;
+    int code = trl_graph_options_check(&job.options, err);
+    if (code == 0)
+        code = check_grammar(grammar, err);
+    if (code == 0)
+        code = trl__unit_map_create(model, lexicon, &map, err);
+    job.map = map;
+    if (code == 0)
+        code = prepare(&job, err);
+    if (code == 0)
+        code = build(&job, grammar, left_out, out, err);
+    if (code == 0)
+        code = set_provenance(*out, &job, err);
+    if (code == 0)
+        trl__graph_set_words(*out, trl_fst_input_symbols(grammar));
+    if (code < 0) {
+        trl_graph_destroy(*out);
+        *out = NULL;
+    }
+    trl__unit_map_destroy(map);
+    trl__tuples_free(&job.hmms);
+    trl__free(job.cost);
+    trl__free(job.loop);
+    return code;
+}
