@@ -36,13 +36,14 @@ int trl__graph_set_levels(trl_graph *g, trl_error *err)
     size_t states = (size_t)g->states;
     int32_t *entries = trl__alloc_zero(states + 1, sizeof *entries);
     int32_t *taken = trl__alloc(states + 1, sizeof *taken);
+    trl__free(g->level);
     g->level = trl__alloc_zero(states + 1, sizeof *g->level);
     g->levels = 0;
     int code = entries && taken && g->level ? 0 : trl__fail_memory(err);
     if (code == 0) {
         count_entries(g, entries);
         if (take_states(g, entries, taken) < g->states)
-            code = trl__fail(err, TRL_EINVAL, "arcs of the graph that read nothing form a cycle");
+            code = trl__fail(err, TRL_EINVAL, "arcs of the machine that read nothing form a cycle");
     }
     trl__free(entries);
     trl__free(taken);
