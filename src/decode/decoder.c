@@ -1,10 +1,9 @@
 /* Time-synchronous beam search: token passing over a static graph (Ney and Ortmanns 1999), with all links within the beam kept and pruned
  * backwards now and then, so that a lattice is left (Povey et al. 2012).
  *
- * A frame: tokens within the beam take their arcs that read a frame; where a state is reached again, the better way is kept as the token's own and
- * both as links. Then arcs that read nothing are taken, level by level. The limit for new tokens is known before all of them: the best token
- * goes first, and whatever is found better draws it in. The result depends on the order of tokens, which is always the same, and not on how
- * many frames are given at a time.
+ * A frame: all arcs that read it are tried for the tokens within the beam; when the best of them is known, those within its beam are taken. Where a
+ * state is reached again, the better way is kept as the token's own and both as links. Then arcs that read nothing are taken, level by
+ * level. The result depends on the order of tokens, which is always the same, and not on how many frames are given at a time.
  *
  * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
  * and 24 per link of the last frames, later of those that the lattice needs. */
@@ -13,6 +12,7 @@
 
 #include <string.h>
 
+#define BINS 256        /* of the histogram of costs */
 #define BEAM_SLACK 0.5f /* above what a limited number of tokens needed: the next frame may want more */
 
 trl__decode_options trl__decode_defaults(void)
@@ -71,9 +71,8 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     d->tied = count_tied(graph);
     d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
     d->acoustic = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->acoustic);
-    d->scaled = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->scaled);
     d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
-    if (d->place && d->acoustic && d->scaled && d->waiting) {
+    if (d->place && d->acoustic && d->waiting) {
         for (int32_t i = 0; i < graph->levels; i++)
             d->waiting[i] = UINT32_MAX;
         return 0;
@@ -92,7 +91,7 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d->links);
     trl__free(d->place);
     trl__free(d->acoustic);
-    trl__free(d->scaled);
+    trl__free(d->trials);
     trl__free(d->waiting);
     trl__free(d->next_waiting);
     trl__free(d->words);
@@ -108,6 +107,11 @@ void trl__decoder_destroy(trl__decoder *d)
 }
 
 /* ---- who goes on ---- */
+
+static inline float smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
 
 static void swap_floats(float *a, float *b)
 {
@@ -149,18 +153,33 @@ static float select_rank(float *x, size_t count, size_t rank)
 typedef struct cutoff {
     float best, limit; /* of this frame's tokens: those up to the limit go on */
     float beam;        /* for the next frame's */
-    uint32_t best_token;
 } cutoff;
 
-static int rank_cost(trl__decoder *d, const trl__token *tokens, uint32_t count, int32_t rank, float *cost,
+static uint32_t bin_of(float cost, float best, float scale)
+{
+    uint32_t bin = (uint32_t)((cost - best) * scale);
+    return bin < BINS ? bin : BINS - 1;
+}
+
+/* The cost that has `rank` others before it: a histogram finds its bin, and it is selected among the few there. */
+static int rank_cost(trl__decoder *d, const trl__token *tokens, uint32_t count, float best, uint32_t rank, float *cost,
                      trl_error *err)
 {
-    float *costs = trl__scratch_get(&d->costs, count, sizeof *costs);
+    uint32_t bins[BINS] = {0}, bin = 0, found = 0;
+    float *costs = trl__scratch_get(&d->costs, count, sizeof *costs), worst = best;
     if (!costs)
         return trl__fail_memory(err);
     for (uint32_t i = 0; i < count; i++)
-        costs[i] = tokens[i].cost;
-    *cost = select_rank(costs, count, (size_t)rank);
+        worst = tokens[i].cost > worst ? tokens[i].cost : worst;
+    float scale = worst > best ? BINS / (worst - best) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        bins[bin_of(tokens[i].cost, best, scale)]++;
+    while (rank >= bins[bin])
+        rank -= bins[bin++];
+    for (uint32_t i = 0; i < count; i++)
+        if (bin_of(tokens[i].cost, best, scale) == bin)
+            costs[found++] = tokens[i].cost;
+    *cost = select_rank(costs, found, rank);
     return 0;
 }
 
@@ -173,10 +192,7 @@ static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, tr
     int32_t rank = -1;
     *c = (cutoff){.best = FLT_MAX, .limit = FLT_MAX, .beam = (float)o->beam};
     for (uint32_t i = 0; i < frame->tokens; i++)
-        if (tokens[i].cost < c->best) {
-            c->best = tokens[i].cost;
-            c->best_token = i;
-        }
+        c->best = smaller(c->best, tokens[i].cost);
     float edge = c->best + c->beam;
     for (uint32_t i = 0; i < frame->tokens; i++)
         within += tokens[i].cost <= edge;
@@ -187,10 +203,10 @@ static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, tr
     else if (within < (uint32_t)o->least_active)
         c->beam = INFINITY;
     else
-        c->limit = edge < FLT_MAX ? edge : FLT_MAX;
+        c->limit = smaller(edge, FLT_MAX);
     if (rank < 0)
         return 0;
-    int code = rank_cost(d, tokens, frame->tokens, rank, &c->limit, err);
+    int code = rank_cost(d, tokens, frame->tokens, c->best, (uint32_t)rank, &c->limit, err);
     c->beam = c->limit - c->best + BEAM_SLACK;
     return code;
 }
@@ -207,89 +223,144 @@ static inline void draw_in(step *s, float cost)
 {
     if (cost < s->best) {
         s->best = cost;
-        s->limit = fminf(cost + s->beam, FLT_MAX);
-        s->word_limit = fminf(cost + s->word_beam, FLT_MAX);
+        s->limit = smaller(cost + s->beam, FLT_MAX);
+        s->word_limit = smaller(cost + s->word_beam, FLT_MAX);
     }
 }
 
 static step begin_step(const trl__decoder *d, float beam)
 {
-    float word_beam = fminf((float)d->options.word_beam, beam);
+    float word_beam = smaller((float)d->options.word_beam, beam);
     return (step){
         .best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
 }
 
 static int reserve(trl__decoder *d, uint64_t arcs, trl_error *err)
 {
+    if (d->link_count + arcs <= d->link_capacity && d->token_count + arcs <= d->token_capacity)
+        return 0;
     if (TRL_GROW(d->links, d->link_capacity, d->link_count + (size_t)arcs) < 0 ||
         TRL_GROW(d->tokens, d->token_capacity, d->token_count + (size_t)arcs) < 0)
         return trl__fail_memory(err);
     return 0;
 }
 
+/* The last frame's tokens and links are those at the end of the arrays. */
+static void close_counts(trl__decoder *d)
+{
+    const trl__frame *last = &d->frames[d->frame_count - 1];
+    d->token_count = last->first_token + last->tokens;
+    d->link_count = last->first_link + last->links;
+}
+
+/* The token of the arc's state, at this cost or a better one it had; made where it is missing. There is room. */
+static inline uint32_t reach(trl__decoder *d, trl__frame *frame, int32_t state, float cost)
+{
+    trl__place_of_state *place = &d->place[state];
+    trl__token *tokens = d->tokens + frame->first_token;
+    if (place->stamp != d->stamp) {
+        *place = (trl__place_of_state){d->stamp, frame->tokens};
+        tokens[frame->tokens++] = (trl__token){state, cost, 0, TRL__NO_LINK};
+    } else {
+        trl__token *token = &tokens[place->token];
+        token->back = cost < token->cost ? TRL__NO_LINK : token->back;
+        token->cost = smaller(cost, token->cost);
+    }
+    return place->token;
+}
+
 /* Of two equally good ways to a token, the one that the lattice finds first: it has states by level. A link from the frame before comes first anyway. */
 static int precedes(const trl__decoder *d, const trl__frame *source, const trl__frame *frame, uint32_t from, uint32_t back)
 {
+    if (back == TRL__NO_LINK)
+        return 1;
+    if (source == frame && back < frame->emitting)
+        return 0;
     uint32_t other = d->links[frame->first_link + back].from;
     const trl__token *tokens = d->tokens + source->first_token;
     int32_t level = d->graph->level[tokens[from].state], other_level = d->graph->level[tokens[other].state];
-    if (source == frame && back < frame->emitting)
-        return 0;
     return level != other_level ? level < other_level : from < other;
 }
 
-/* A link to the arc's state, whose token is made where it is missing. There is room. */
-static inline void reach(trl__decoder *d, const trl__frame *source, trl__frame *frame, uint32_t from,
-                        const trl__network_arc *arc, float cost, float acoustic)
+/* Adds a link to a token that was reached, unless the lattice beam will not keep it, since others are so much better. There is room. */
+static inline void add_link(trl__decoder *d, const trl__frame *source, trl__frame *frame, const trl__trial *t, float acoustic)
 {
-    trl__place_of_state *place = &d->place[arc->next];
-    trl__token *tokens = d->tokens + frame->first_token;
-    if (place->stamp != d->stamp) {
-        *place = (trl__place_of_state){d->stamp, frame->tokens++};
-        tokens[place->token] = (trl__token){arc->next, cost, 0, frame->links};
-        d->token_count++;
-    } else if (cost < tokens[place->token].cost ||
-               (cost == tokens[place->token].cost && precedes(d, source, frame, from, tokens[place->token].back))) {
-        tokens[place->token].cost = cost;
-        tokens[place->token].back = frame->links;
-    }
-    d->links[d->link_count++] =
-        (trl__link){from, place->token, arc->transition, arc->word, arc->cost, acoustic};
-    frame->links++;
+    const trl__network_arc *arc = &d->graph->arcs[t->arc];
+    trl__token *to = &d->tokens[frame->first_token + t->to];
+    if (t->cost - to->cost > d->lattice_limit)
+        return;
+    if (t->cost == to->cost && precedes(d, source, frame, t->from, to->back))
+        to->back = frame->links;
+    d->links[frame->first_link + frame->links++] =
+        (trl__link){t->from, t->to, arc->transition, arc->word, arc->cost, acoustic};
 }
 
-/* How far the best token gets: a limit from the beginning. */
-static void look_ahead(const trl__decoder *d, step *s, int32_t state, float cost, float shift, const float *scaled)
+/* Tries all arcs that read the frame, of all tokens that go on. Which will be within the beam can't be foretold: so there is no branch on costs
+ * here. */
+static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, size_t *tried, trl_error *err)
 {
     const trl_graph *g = d->graph;
-    for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++)
-        draw_in(s, trl__emitting_cost(cost, shift, g->arcs[i].cost, scaled[g->tied[g->arcs[i].transition]]));
+    const trl__frame *before = &d->frames[d->frame_count - 2];
+    const trl__token *tokens = d->tokens + before->first_token;
+    size_t count = 0;
+    float best = INFINITY, limit = FLT_MAX, scale = d->scale;
+    for (uint32_t k = 0; k < before->tokens; k++) {
+        const trl__token token = tokens[k];
+        if (token.cost > c->limit)
+            continue;
+        uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
+        if (count + (size_t)(end - begin) > d->trial_capacity &&
+            TRL_GROW(d->trials, d->trial_capacity, count + (size_t)(end - begin)) < 0)
+            return trl__fail_memory(err);
+        trl__trial *trials = d->trials;
+        for (uint64_t i = begin; i < end; i++) {
+            const trl__network_arc *arc = &g->arcs[i];
+            float cost = trl__emitting_cost(token.cost, c->best, arc->cost, scale * acoustic[g->tied[arc->transition]]);
+            trials[count] = (trl__trial){.arc = i, .from = k, .cost = cost};
+            count += cost <= limit;
+            best = smaller(cost, best);
+        }
+        limit = smaller(best + s->beam, FLT_MAX);
+    }
+    draw_in(s, best);
+    *tried = count;
+    return 0;
 }
 
-static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, const float *scaled, trl_error *err)
+/* Keeps the trials within the beam, which is known now, and reaches their states. */
+static size_t reach_states(trl__decoder *d, const step *s, trl__frame *frame, size_t tried)
+{
+    const trl__network_arc *arcs = d->graph->arcs;
+    trl__trial *trials = d->trials;
+    size_t kept = 0;
+    for (size_t i = 0; i < tried; i++) {
+        trl__trial t = trials[i];
+        const trl__network_arc *arc = &arcs[t.arc];
+        if (t.cost > (arc->word ? s->word_limit : s->limit))
+            continue;
+        t.to = reach(d, frame, arc->next, t.cost);
+        trials[kept++] = t;
+    }
+    return kept;
+}
+
+static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, trl_error *err)
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
     trl__frame *frame = &d->frames[d->frame_count - 1];
-    for (uint32_t k = 0; k < before->tokens; k++) {
-        const trl__token token = d->tokens[before->first_token + k];
-        if (token.cost > c->limit)
-            continue;
-        uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
-        if (reserve(d, end - begin, err) < 0)
-            return TRL_ENOMEM;
-        for (uint64_t i = begin; i < end; i++) {
-            const trl__network_arc *arc = &g->arcs[i];
-            int32_t tied = g->tied[arc->transition];
-            float cost = trl__emitting_cost(token.cost, c->best, arc->cost, scaled[tied]);
-            if (cost > (arc->word ? s->word_limit : s->limit))
-                continue;
-            draw_in(s, cost);
-            reach(d, before, frame, k, arc, cost, acoustic[tied]);
-        }
-    }
+    size_t tried = 0;
+    int code = try_arcs(d, s, c, acoustic, &tried, err);
+    if (code == 0)
+        code = reserve(d, tried, err);
+    if (code < 0)
+        return code;
+    tried = reach_states(d, s, frame, tried);
+    for (size_t i = 0; i < tried; i++)
+        add_link(d, before, frame, &d->trials[i], acoustic[g->tied[g->arcs[d->trials[i].arc].transition]]);
     frame->emitting = frame->links;
-    return 0;
+    close_counts(d);
+    return code;
 }
 
 /* ---- arcs that read nothing ---- */
@@ -327,8 +398,10 @@ static int follow(trl__decoder *d, step *s, uint32_t k, trl_error *err)
         if (cost > (arc->word ? s->word_limit : s->limit))
             continue;
         draw_in(s, cost);
-        reach(d, frame, frame, k, arc, cost, 0);
+        trl__trial t = {.arc = i, .from = k, .to = reach(d, frame, arc->next, cost), .cost = cost};
+        add_link(d, frame, frame, &t, 0);
     }
+    close_counts(d);
     return 0;
 }
 
@@ -382,7 +455,7 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     return close_frame(d, &s, err);
 }
 
-static int advance_frame(trl__decoder *d, const float *acoustic, const float *scaled, trl_error *err)
+static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
 {
     cutoff c;
     int code = choose_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
@@ -393,11 +466,7 @@ static int advance_frame(trl__decoder *d, const float *acoustic, const float *sc
     trl__frame *before = &d->frames[d->frame_count - 2];
     step s = begin_step(d, c.beam);
     before->shift = c.best;
-    if (before->tokens > 0) {
-        const trl__token *best = &d->tokens[before->first_token + c.best_token];
-        look_ahead(d, &s, best->state, best->cost, c.best, scaled);
-    }
-    code = emit(d, &s, &c, acoustic, scaled, err);
+    code = emit(d, &s, &c, acoustic, err);
     if (code == 0)
         code = close_frame(d, &s, err);
     const trl__frame *frame = &d->frames[d->frame_count - 1];
@@ -419,7 +488,6 @@ static int take_scores(trl__decoder *d, const float *scores, int32_t frames, siz
             float cost = -scores[tied * stride + f];
             is_wrong |= !(cost > -INFINITY);
             d->acoustic[f * tied_states + tied] = cost;
-            d->scaled[f * tied_states + tied] = d->scale * cost;
         }
     if (!is_wrong)
         return 0;
@@ -442,7 +510,7 @@ int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, s
         int32_t count = frames - f < TRL__BLOCK ? frames - f : TRL__BLOCK;
         code = take_scores(d, scores + f, count, stride, err);
         for (int32_t k = 0; code == 0 && k < count; k++)
-            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, d->scaled + (size_t)k * (size_t)d->tied, err);
+            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, err);
     }
     return code;
 }
@@ -456,8 +524,8 @@ static void price_ends(trl__decoder *d)
     trl__token *tokens = d->tokens + last->first_token;
     float best = INFINITY, best_end = INFINITY;
     for (uint32_t i = 0; i < last->tokens; i++) {
-        best = fminf(best, tokens[i].cost);
-        best_end = fminf(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
+        best = smaller(best, tokens[i].cost);
+        best_end = smaller(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
     }
     d->raw.reached_end = best_end < INFINITY;
     d->best_end = d->raw.reached_end ? best_end : best;

@@ -41,6 +41,13 @@ typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
 
+/* An arc that was tried. */
+typedef struct trl__trial {
+    uint64_t arc;
+    uint32_t from, to; /* tokens */
+    float cost;
+} trl__trial;
+
 struct trl__decoder {
     const trl_graph *graph;
     trl__decode_options options;
@@ -59,7 +66,9 @@ struct trl__decoder {
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    float *acoustic, *scaled; /* TRL__BLOCK rows of `tied`: costs */
+    float *acoustic;          /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    trl__trial *trials;
+    size_t trial_capacity;
     uint32_t *waiting;        /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting;   /* by token of the frame */
     size_t waiting_capacity;

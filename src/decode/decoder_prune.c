@@ -15,10 +15,10 @@
 static void judge(const trl__decoder *d, trl__link *link, float cost, const trl__token *to, float *extra)
 {
     float above = cost - to->cost + to->extra;
-    if (!(above <= d->lattice_limit))
-        link->to = TRL__NO_LINK;
-    else if (above < *extra)
-        *extra = above;
+    int is_within = above <= d->lattice_limit;
+    float better = above < *extra ? above : *extra;
+    link->to = is_within ? link->to : TRL__NO_LINK;
+    *extra = is_within ? better : *extra;
 }
 
 /* Links within the frame, the highest level first: a source's extra cost is complete when links to it are judged. */
