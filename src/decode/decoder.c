@@ -6,7 +6,7 @@
  * level. The result depends on the order of tokens, which is always the same, and not on how many frames are given at a time.
  *
  * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
- * and 24 per link of the last frames, later of those that the lattice needs. */
+ * and 20 per link of the last frames, later of those that the lattice needs. */
 #include "decode/decoder_data.h"
 #include "base/fail.h"
 
@@ -61,6 +61,8 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     int code = trl__decode_options_check(&o, err);
     if (code < 0)
         return code;
+    if (graph->first[graph->states] > UINT32_MAX)
+        return trl__fail(err, TRL_ELIMIT, "the graph has more than 2^32 arcs; make a smaller one");
     trl__decoder *d = *out = trl__alloc_zero(1, sizeof *d);
     if (!d)
         return trl__fail_memory(err);
@@ -91,7 +93,6 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d->links);
     trl__free(d->place);
     trl__free(d->acoustic);
-    trl__free(d->trials);
     trl__free(d->waiting);
     trl__free(d->next_waiting);
     trl__free(d->words);
@@ -253,114 +254,91 @@ static void close_counts(trl__decoder *d)
     d->link_count = last->first_link + last->links;
 }
 
-/* The token of the arc's state, at this cost or a better one it had; made where it is missing. There is room. */
-static inline uint32_t reach(trl__decoder *d, trl__frame *frame, int32_t state, float cost)
-{
-    trl__place_of_state *place = &d->place[state];
-    trl__token *tokens = d->tokens + frame->first_token;
-    if (place->stamp != d->stamp) {
-        *place = (trl__place_of_state){d->stamp, frame->tokens};
-        tokens[frame->tokens++] = (trl__token){state, cost, 0, TRL__NO_LINK};
-    } else {
-        trl__token *token = &tokens[place->token];
-        token->back = cost < token->cost ? TRL__NO_LINK : token->back;
-        token->cost = smaller(cost, token->cost);
-    }
-    return place->token;
-}
-
-/* Of two equally good ways to a token, the one that the lattice finds first: it has states by level. A link from the frame before comes first anyway. */
-static int precedes(const trl__decoder *d, const trl__frame *source, const trl__frame *frame, uint32_t from, uint32_t back)
-{
-    if (back == TRL__NO_LINK)
-        return 1;
-    if (source == frame && back < frame->emitting)
-        return 0;
-    uint32_t other = d->links[frame->first_link + back].from;
-    const trl__token *tokens = d->tokens + source->first_token;
-    int32_t level = d->graph->level[tokens[from].state], other_level = d->graph->level[tokens[other].state];
-    return level != other_level ? level < other_level : from < other;
-}
-
-/* Adds a link to a token that was reached, unless the lattice beam will not keep it, since others are so much better. There is room. */
-static inline void add_link(trl__decoder *d, const trl__frame *source, trl__frame *frame, const trl__trial *t, float acoustic)
-{
-    const trl__network_arc *arc = &d->graph->arcs[t->arc];
-    trl__token *to = &d->tokens[frame->first_token + t->to];
-    if (t->cost - to->cost > d->lattice_limit)
-        return;
-    if (t->cost == to->cost && precedes(d, source, frame, t->from, to->back))
-        to->back = frame->links;
-    d->links[frame->first_link + frame->links++] =
-        (trl__link){t->from, t->to, arc->transition, arc->word, arc->cost, acoustic};
-}
-
-/* Tries all arcs that read the frame, of all tokens that go on. Which will be within the beam can't be foretold: so there is no branch on costs
- * here. */
-static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, size_t *tried, trl_error *err)
+/* Tries all arcs that read the frame, of all tokens that go on: links to nowhere yet. Which will be within the beam can't be foretold, so there is
+ * no branch on costs here. Returns through *tried how many are not above what is known of the limit. */
+static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, uint32_t *tried, trl_error *err)
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
     const trl__token *tokens = d->tokens + before->first_token;
-    size_t count = 0;
+    size_t first = d->link_count, count = 0;
     float best = INFINITY, limit = FLT_MAX, scale = d->scale;
     for (uint32_t k = 0; k < before->tokens; k++) {
         const trl__token token = tokens[k];
         if (token.cost > c->limit)
             continue;
         uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
-        if (count + (size_t)(end - begin) > d->trial_capacity &&
-            TRL_GROW(d->trials, d->trial_capacity, count + (size_t)(end - begin)) < 0)
+        if (first + count + (size_t)(end - begin) > d->link_capacity &&
+            TRL_GROW(d->links, d->link_capacity, first + count + (size_t)(end - begin)) < 0)
             return trl__fail_memory(err);
-        trl__trial *trials = d->trials;
+        trl__link *links = d->links + first;
         for (uint64_t i = begin; i < end; i++) {
             const trl__network_arc *arc = &g->arcs[i];
-            float cost = trl__emitting_cost(token.cost, c->best, arc->cost, scale * acoustic[g->tied[arc->transition]]);
-            trials[count] = (trl__trial){.arc = i, .from = k, .cost = cost};
+            float sound = acoustic[g->tied[arc->transition]];
+            float cost = token.cost - c->best + arc->cost + scale * sound;
+            links[count] = (trl__link){.from = k, .arc = (uint32_t)i, .cost = cost, .acoustic = sound};
             count += cost <= limit;
             best = smaller(cost, best);
         }
         limit = smaller(best + s->beam, FLT_MAX);
     }
     draw_in(s, best);
-    *tried = count;
+    *tried = (uint32_t)count;
     return 0;
 }
 
-/* Keeps the trials within the beam, which is known now, and reaches their states. */
-static size_t reach_states(trl__decoder *d, const step *s, trl__frame *frame, size_t tried)
+/* Of two equally good ways to a token, the one that the lattice finds first: it has states by level. */
+static int precedes(const trl__decoder *d, const trl__frame *source, uint32_t from, uint32_t other)
+{
+    const trl__token *tokens = d->tokens + source->first_token;
+    int32_t level = d->graph->level[tokens[from].state], other_level = d->graph->level[tokens[other].state];
+    return level != other_level ? level < other_level : from < other;
+}
+
+/* Keeps the links within the beam, which is known now, and makes the tokens that they lead to. Whether a state has been reached before can't be foretold
+ * either. There is room. */
+static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint32_t tried)
 {
     const trl__network_arc *arcs = d->graph->arcs;
-    trl__trial *trials = d->trials;
-    size_t kept = 0;
-    for (size_t i = 0; i < tried; i++) {
-        trl__trial t = trials[i];
-        const trl__network_arc *arc = &arcs[t.arc];
-        if (t.cost > (arc->word ? s->word_limit : s->limit))
+    trl__link *links = d->links + frame->first_link;
+    trl__token *tokens = d->tokens + frame->first_token;
+    trl__place_of_state *places = d->place;
+    uint32_t count = 0, kept = 0, stamp = d->stamp;
+    for (uint32_t i = 0; i < tried; i++) {
+        trl__link link = links[i];
+        const trl__network_arc *arc = &arcs[link.arc];
+        if (link.cost > (arc->word ? s->word_limit : s->limit))
             continue;
-        t.to = reach(d, frame, arc->next, t.cost);
-        trials[kept++] = t;
+        trl__place_of_state *place = &places[arc->next];
+        uint32_t is_new = place->stamp != stamp;
+        link.to = is_new ? count : place->token;
+        trl__token *token = &tokens[link.to];
+        float known = is_new ? INFINITY : token->cost;
+        if (link.cost == known && precedes(d, frame - 1, link.from, links[token->back].from))
+            token->back = kept;
+        token->state = arc->next;
+        token->back = link.cost < known ? kept : token->back;
+        token->cost = smaller(link.cost, known);
+        token->extra = 0;
+        *place = (trl__place_of_state){stamp, link.to};
+        links[kept++] = link;
+        count += is_new;
     }
-    return kept;
+    frame->tokens = count;
+    frame->links = frame->emitting = kept;
 }
 
 static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, trl_error *err)
 {
-    const trl_graph *g = d->graph;
-    const trl__frame *before = &d->frames[d->frame_count - 2];
-    trl__frame *frame = &d->frames[d->frame_count - 1];
-    size_t tried = 0;
+    uint32_t tried = 0;
     int code = try_arcs(d, s, c, acoustic, &tried, err);
     if (code == 0)
         code = reserve(d, tried, err);
     if (code < 0)
         return code;
-    tried = reach_states(d, s, frame, tried);
-    for (size_t i = 0; i < tried; i++)
-        add_link(d, before, frame, &d->trials[i], acoustic[g->tied[g->arcs[d->trials[i].arc].transition]]);
-    frame->emitting = frame->links;
+    reach_states(d, s, &d->frames[d->frame_count - 1], tried);
     close_counts(d);
-    return code;
+    return 0;
 }
 
 /* ---- arcs that read nothing ---- */
@@ -383,6 +361,27 @@ static int queue_tokens(trl__decoder *d, const trl__frame *frame, uint32_t from,
     return 0;
 }
 
+/* The token of a state, at this cost or a better one it had, by link number `link`. Ways from the frame before come first. */
+static uint32_t reach(trl__decoder *d, trl__frame *frame, int32_t state, float cost, uint32_t from, uint32_t link)
+{
+    trl__place_of_state *place = &d->place[state];
+    trl__token *tokens = d->tokens + frame->first_token;
+    if (place->stamp != d->stamp) {
+        *place = (trl__place_of_state){d->stamp, frame->tokens};
+        tokens[frame->tokens++] = (trl__token){state, cost, 0, link};
+        return place->token;
+    }
+    trl__token *token = &tokens[place->token];
+    const trl__link *links = d->links + frame->first_link;
+    if (cost < token->cost || (cost == token->cost && token->back >= frame->emitting &&
+                               precedes(d, frame, from, links[token->back].from))) {
+        token->cost = cost;
+        token->back = link;
+    }
+    return place->token;
+}
+
+/* Takes the arcs of token k that read nothing. */
 static int follow(trl__decoder *d, step *s, uint32_t k, trl_error *err)
 {
     const trl_graph *g = d->graph;
@@ -398,8 +397,8 @@ static int follow(trl__decoder *d, step *s, uint32_t k, trl_error *err)
         if (cost > (arc->word ? s->word_limit : s->limit))
             continue;
         draw_in(s, cost);
-        trl__trial t = {.arc = i, .from = k, .to = reach(d, frame, arc->next, cost), .cost = cost};
-        add_link(d, frame, frame, &t, 0);
+        uint32_t to = reach(d, frame, arc->next, cost, k, frame->links);
+        d->links[frame->first_link + frame->links++] = (trl__link){k, to, (uint32_t)i, cost, 0};
     }
     close_counts(d);
     return 0;
@@ -463,9 +462,7 @@ static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
         code = add_frame(d, err);
     if (code < 0)
         return code;
-    trl__frame *before = &d->frames[d->frame_count - 2];
     step s = begin_step(d, c.beam);
-    before->shift = c.best;
     code = emit(d, &s, &c, acoustic, err);
     if (code == 0)
         code = close_frame(d, &s, err);

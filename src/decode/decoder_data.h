@@ -27,26 +27,19 @@ typedef struct trl__token {
 
 typedef struct trl__link {
     uint32_t from, to; /* tokens; to TRL__NO_LINK: pruned */
-    int32_t transition, word;
-    float graph, acoustic;
+    uint32_t arc;      /* of the graph */
+    float cost;        /* of the best way that ends with it, as the costs of its frame */
+    float acoustic;    /* unscaled */
 } trl__link;
 
 typedef struct trl__frame {
     size_t first_token, first_link;
     uint32_t tokens, links, emitting; /* the first `emitting` links come from the frame before */
-    float shift;                      /* taken off the costs that go on to the next frame */
 } trl__frame;
 
 typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
-
-/* An arc that was tried. */
-typedef struct trl__trial {
-    uint64_t arc;
-    uint32_t from, to; /* tokens */
-    float cost;
-} trl__trial;
 
 struct trl__decoder {
     const trl_graph *graph;
@@ -67,8 +60,6 @@ struct trl__decoder {
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
     float *acoustic;          /* TRL__BLOCK rows of `tied`: costs, unscaled */
-    trl__trial *trials;
-    size_t trial_capacity;
     uint32_t *waiting;        /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting;   /* by token of the frame */
     size_t waiting_capacity;
@@ -80,12 +71,6 @@ struct trl__decoder {
     size_t state_capacity, final_capacity, time_capacity, arc_capacity;
     trl__decoder_counts counts;
 };
-
-/* The cost of a way through a link, in the same arithmetic wherever it is needed: the best link's is its token's. */
-static inline float trl__emitting_cost(float cost, float shift, float graph, float scaled)
-{
-    return cost - shift + graph + scaled;
-}
 
 /* What ending at a token of the last frame costs above the best end. */
 static inline float trl__end_extra(const trl__decoder *d, const trl__token *token)

@@ -11,14 +11,14 @@
 
 /* ---- backwards: what leads on ---- */
 
-/* Judges a link whose way costs `cost` up to its token `to`; `extra` becomes its source's, where it is better. */
-static void judge(const trl__decoder *d, trl__link *link, float cost, const trl__token *to, float *extra)
+/* Judges a link to token `to`; *extra becomes its source's, where it is better. Nothing foretells the outcome, so there is no branch on it. */
+static inline void judge(trl__link *link, const trl__token *to, float *extra, float limit)
 {
-    float above = cost - to->cost + to->extra;
-    int is_within = above <= d->lattice_limit;
-    float better = above < *extra ? above : *extra;
-    link->to = is_within ? link->to : TRL__NO_LINK;
-    *extra = is_within ? better : *extra;
+    float above = link->cost - to->cost + to->extra;
+    int is_beyond = !(above <= limit);
+    float known = *extra, new = is_beyond ? INFINITY : above;
+    *extra = new < known ? new : known;
+    link->to |= 0u - (uint32_t)is_beyond; /* TRL__NO_LINK */
 }
 
 /* Links within the frame, the highest level first: a source's extra cost is complete when links to it are judged. */
@@ -26,10 +26,8 @@ static void judge_inner(const trl__decoder *d, const trl__frame *frame)
 {
     trl__token *tokens = d->tokens + frame->first_token;
     trl__link *links = d->links + frame->first_link;
-    for (uint32_t i = frame->links; i-- > frame->emitting;) {
-        trl__token *from = &tokens[links[i].from];
-        judge(d, &links[i], from->cost + links[i].graph, &tokens[links[i].to], &from->extra);
-    }
+    for (uint32_t i = frame->links; i-- > frame->emitting;)
+        judge(&links[i], &tokens[links[i].to], &tokens[links[i].from].extra, d->lattice_limit);
 }
 
 /* Links from frame `before`, whose tokens get new extra costs. */
@@ -38,14 +36,11 @@ static void judge_emitting(const trl__decoder *d, const trl__frame *before, cons
     trl__token *sources = d->tokens + before->first_token;
     const trl__token *tokens = d->tokens + frame->first_token;
     trl__link *links = d->links + frame->first_link;
+    float limit = d->lattice_limit;
     for (uint32_t i = 0; i < before->tokens; i++)
         sources[i].extra = INFINITY;
-    for (uint32_t i = 0; i < frame->emitting; i++) {
-        trl__link *link = &links[i];
-        trl__token *from = &sources[link->from];
-        float cost = trl__emitting_cost(from->cost, before->shift, link->graph, d->scale * link->acoustic);
-        judge(d, link, cost, &tokens[link->to], &from->extra);
-    }
+    for (uint32_t i = 0; i < frame->emitting; i++)
+        judge(&links[i], &tokens[links[i].to], &sources[links[i].from].extra, limit);
 }
 
 static int has_changed(const trl__decoder *d, const trl__frame *frame, const float *old)

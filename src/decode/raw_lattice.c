@@ -97,8 +97,9 @@ static void place_arcs(trl__decoder *d, const uint32_t *number)
         const trl__frame *frame = &d->frames[t];
         for (uint32_t i = 0; i < frame->links; i++) {
             const trl__link *link = &d->links[frame->first_link + i];
+            const trl__network_arc *arc = &d->graph->arcs[link->arc];
             raw->arcs[raw->first[source_of(d, number, t, i) + 1]++] =
-                (trl__raw_arc){(int32_t)number[frame->first_token + link->to], link->transition, link->word, link->graph,
+                (trl__raw_arc){(int32_t)number[frame->first_token + link->to], arc->transition, arc->word, arc->cost,
                                link->acoustic};
         }
     }
@@ -137,7 +138,7 @@ static int32_t step_back(const trl__decoder *d, position *at)
     const trl__link *link = &d->links[frame->first_link + back];
     at->token = link->from;
     at->frame -= back < frame->emitting;
-    return link->word;
+    return d->graph->arcs[link->arc].word;
 }
 
 static uint32_t best_token(const trl__decoder *d, const trl__frame *frame)
