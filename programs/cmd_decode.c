@@ -98,9 +98,9 @@ static int prepare(job *j, int count, char **arguments)
     int code = set_options(j);
     if (code == 0)
         code = cli_pool(&j->values->common, &j->pool);
-    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-                      trl_graph_read(arguments[1], &j->graph, &err) < 0 ||
-                      trl_graph_fits(j->graph, j->model, &err) < 0))
+    if (code == 0 &&
+        (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
+         trl_graph_read(arguments[1], &j->graph, &err) < 0 || trl_graph_fits(j->graph, j->model, &err) < 0))
         code = cli_failure(&err);
     if (code == 0)
         code = read_inputs(j, arguments + 2, (size_t)count - 2);
@@ -259,7 +259,8 @@ const cli_command cmd_decode = {
         "  ctm     a line per word: recording channel start duration word\n"
         "  jsonl   an object per utterance: words with times, and the costs of graph and sound\n\n"
         "Times are seconds from the start of the sound file.\n\n"
-        "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. What "
+        "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. "
+        "What "
         "is left within --lattice-beam of the best path is a lattice. The best words are chosen from that: they have "
         "the least sum of acoustic cost / --lm-scale, graph cost, and --word-penalty for each word. So scales can be "
         "tried without a new search being much different; to be exact, change --acoustic-scale along.\n\n"

@@ -103,8 +103,9 @@ static int check_features(const struct values *v)
 {
     const frontend_input *f = &v->frontend;
     if (v->from && (f->preset || f->config || f->transform || f->set.count > 0))
-        return cli_usage_error(&cmd_train, "--from's model has its front end: --preset, --config, --set and --transform "
-                                           "are for a new one");
+        return cli_usage_error(&cmd_train,
+                               "--from's model has its front end: --preset, --config, --set and --transform "
+                               "are for a new one");
     if (v->features && (f->preset || f->config || f->transform || f->set.count > 0 || v->corpus.channel))
         return cli_usage_error(&cmd_train, "--features have their front end: --preset, --config, --set, --transform "
                                            "and --channel are for the sound");

@@ -18,12 +18,13 @@
 #include <trellis/feature_file.h>
 #include <trellis/train.h>
 
-#define SPEECH_PHONES 5 /* a … e */
-#define SPEECH_STATICS 8 /* at most */
+#define SPEECH_PHONES 5    /* a … e */
+#define SPEECH_STATICS 8   /* at most */
 #define SPEECH_FRAMES 4000 /* of an utterance, at most */
 
-static const char speech_lexicon[] = "AB a b\nBA b a\nCAB c a b\nDAC d a c\nBED b e d\nDEB d e b\nACE a c e\nACE(2) e c\n"
-                                     "ECE e c e\nDAD d a d\nCEA c e a\nBEE b e\n";
+static const char speech_lexicon[] =
+    "AB a b\nBA b a\nCAB c a b\nDAC d a c\nBED b e d\nDEB d e b\nACE a c e\nACE(2) e c\n"
+    "ECE e c e\nDAD d a d\nCEA c e a\nBEE b e\n";
 
 typedef struct speech_options {
     uint64_t seed;
@@ -141,7 +142,8 @@ static inline void speech_say(stage_speech *s, int speaker, int words, char *tex
             phones[count++] = p.phones[i];
         if (w + 1 == words || speech_below(s, 4) == 0)
             phones[count++] = -1;
-        snprintf(text + strlen(text), room - strlen(text), "%s%s", w > 0 ? " " : "", trl_lexicon_word(s->lexicon, word));
+        snprintf(text + strlen(text), room - strlen(text), "%s%s", w > 0 ? " " : "",
+                 trl_lexicon_word(s->lexicon, word));
     }
     for (int i = 0; i < count; i++)
         if (phones[i] < 0 || s->options.mute)
@@ -152,10 +154,8 @@ static inline void speech_say(stage_speech *s, int speaker, int words, char *tex
 
 static inline trl_matrix speech_features(stage_speech *s)
 {
-    trl_matrix statics = {.data = s->rows[0],
-                          .rows = s->count,
-                          .cols = (size_t)s->options.statics,
-                          .stride = SPEECH_STATICS};
+    trl_matrix statics = {
+        .data = s->rows[0], .rows = s->count, .cols = (size_t)s->options.statics, .stride = SPEECH_STATICS};
     return finished(s->frontend, &statics, NULL);
 }
 

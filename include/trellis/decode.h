@@ -53,18 +53,18 @@ typedef struct trl_decoding {
     int32_t frames;
     double seconds;                   /* of sound */
     double graph_cost, acoustic_cost; /* of the best path, unscaled */
-    int reached_end;                  /* 0: no end of the graph was alive in the last frame; the words are the best token's */
+    int reached_end; /* 0: no end of the graph was alive in the last frame; the words are the best token's */
 } trl_decoding;
 
 typedef struct trl_decode_summary {
     size_t utterances, skipped;
     size_t unfinished; /* utterances that reached no end of the graph */
     size_t words, frames;
-    double seconds;         /* of sound */
-    double log_likelihood;  /* of the best paths, per frame */
-    double tokens;          /* per frame, in the last pass */
-    size_t adapted;         /* speakers whose frames were transformed */
-    double gain;            /* in log-likelihood per frame of speech by that, as estimated */
+    double seconds;        /* of sound */
+    double log_likelihood; /* of the best paths, per frame */
+    double tokens;         /* per frame, in the last pass */
+    size_t adapted;        /* speakers whose frames were transformed */
+    double gain;           /* in log-likelihood per frame of speech by that, as estimated */
 } trl_decode_summary;
 
 /* The decoding is only valid during the call. */

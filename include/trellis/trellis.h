@@ -20,9 +20,11 @@
 #include <trellis/fst_optimize.h>
 #include <trellis/fst_paths.h>
 #include <trellis/fst_structure.h>
+#include <trellis/grammar.h>
 #include <trellis/graph.h>
 #include <trellis/label_file.h>
 #include <trellis/lexicon.h>
+#include <trellis/lm.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>
 #include <trellis/model.h>

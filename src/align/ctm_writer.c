@@ -3,8 +3,7 @@
 #include "align/alignment_format.h"
 #include "align/time_text.h"
 
-int trl__ctm_line(trl_file *file, const char *recording, const trl_utterance *u, const trl_segment *s,
-                      trl_error *err)
+int trl__ctm_line(trl_file *file, const char *recording, const trl_utterance *u, const trl_segment *s, trl_error *err)
 {
     char start[TRL__TIME_SIZE], duration[TRL__TIME_SIZE], confidence[TRL__TIME_SIZE] = "";
     int64_t from = trl__microseconds(u->start + s->start), to = trl__microseconds(u->start + s->stop);

@@ -19,7 +19,8 @@ void trl__best_words_free(trl__best_words *b)
 
 static double arc_cost(const trl__raw_arc *arc, const trl_lattice_scale *scale)
 {
-    return scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph + (arc->word ? scale->insertion : 0);
+    return scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph +
+           (arc->word ? scale->insertion : 0);
 }
 
 /* States come in topological order. Returns the best end, or -1. */
@@ -77,7 +78,8 @@ static int trace_back(trl__best_words *b, const trl__raw_lattice *raw, int32_t e
     return 0;
 }
 
-int trl__best_words_find(trl__best_words *b, const trl__raw_lattice *raw, const trl_lattice_scale *scale, trl_error *err)
+int trl__best_words_find(trl__best_words *b, const trl__raw_lattice *raw, const trl_lattice_scale *scale,
+                         trl_error *err)
 {
     size_t states = (size_t)raw->states + 1;
     double *cost = trl__scratch_get(&b->costs, states, sizeof *cost);

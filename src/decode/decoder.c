@@ -37,7 +37,8 @@ int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
     if (!(o->acoustic_scale > 0 && isfinite(o->acoustic_scale)))
         return trl__fail(err, TRL_EINVAL, "acoustic_scale is %g; it must be more than 0", o->acoustic_scale);
     if (o->least_active < 0 || o->most_active < 1 || o->most_active < o->least_active)
-        return trl__fail(err, TRL_EINVAL, "%d to %d active tokens; there must be one at least, and the most not below the least",
+        return trl__fail(err, TRL_EINVAL,
+                         "%d to %d active tokens; there must be one at least, and the most not below the least",
                          (int)o->least_active, (int)o->most_active);
     if (o->prune_interval < 1)
         return trl__fail(err, TRL_EINVAL, "prune_interval is %d frames; it must be at least 1", (int)o->prune_interval);
@@ -232,8 +233,7 @@ static inline void draw_in(step *s, float cost)
 static step begin_step(const trl__decoder *d, float beam)
 {
     float word_beam = smaller((float)d->options.word_beam, beam);
-    return (step){
-        .best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
+    return (step){.best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
 }
 
 static int reserve(trl__decoder *d, uint64_t arcs, trl_error *err)
@@ -373,8 +373,8 @@ static uint32_t reach(trl__decoder *d, trl__frame *frame, int32_t state, float c
     }
     trl__token *token = &tokens[place->token];
     const trl__link *links = d->links + frame->first_link;
-    if (cost < token->cost || (cost == token->cost && token->back >= frame->emitting &&
-                               precedes(d, frame, from, links[token->back].from))) {
+    if (cost < token->cost ||
+        (cost == token->cost && token->back >= frame->emitting && precedes(d, frame, from, links[token->back].from))) {
         token->cost = cost;
         token->back = link;
     }
@@ -494,8 +494,8 @@ static int take_scores(trl__decoder *d, const float *scores, int32_t frames, siz
             tied = 0;
             f++;
         }
-    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied, d->frame_count - 1 + f,
-                     (double)-d->acoustic[f * tied_states + tied]);
+    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
+                     d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
 }
 
 int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)

@@ -12,12 +12,12 @@
 #include "decode/graph_data.h"
 
 typedef struct trl__decode_options {
-    double beam;           /* cost above the best token of a frame; default 13 */
-    double lattice_beam;   /* cost above the best path; 0: only paths as good as the best; default 6 */
-    int32_t most_active;   /* tokens of a frame; default 7000 */
-    int32_t least_active;  /* default 200 */
-    double word_beam;      /* of arcs that write a word; default: as beam, with which the smaller counts */
-    double acoustic_scale; /* default 0.1 */
+    double beam;            /* cost above the best token of a frame; default 13 */
+    double lattice_beam;    /* cost above the best path; 0: only paths as good as the best; default 6 */
+    int32_t most_active;    /* tokens of a frame; default 7000 */
+    int32_t least_active;   /* default 200 */
+    double word_beam;       /* of arcs that write a word; default: as beam, with which the smaller counts */
+    double acoustic_scale;  /* default 0.1 */
     int32_t prune_interval; /* frames between prunings of the lattice; default 25 */
 } trl__decode_options;
 
@@ -35,7 +35,8 @@ typedef struct trl__raw_lattice {
     int32_t states, frames;
     uint32_t *first; /* states + 1; states in topological order, 0 the start */
     trl__raw_arc *arcs;
-    float *final;    /* by state: graph cost; INFINITY: none. Where no end of the graph was reached, every state of the last frame ends at cost 0 */
+    float *
+        final; /* by state: graph cost; INFINITY: none. Where no end of the graph was reached, every state of the last frame ends at cost 0 */
     int32_t *time;   /* by state: frames before it */
     int reached_end; /* 0: the sound ended in the middle of what the graph has */
 } trl__raw_lattice;

@@ -21,7 +21,8 @@
 typedef struct trl__token {
     int32_t state;
     float cost;
-    float extra;   /* of the best path through it, above the best path to the last frame, as of the last pruning; INFINITY: leads nowhere */
+    float
+        extra; /* of the best path through it, above the best path to the last frame, as of the last pruning; INFINITY: leads nowhere */
     uint32_t back; /* the link that gave its cost; TRL__NO_LINK: the path begins here */
 } trl__token;
 
@@ -59,9 +60,9 @@ struct trl__decoder {
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    float *acoustic;          /* TRL__BLOCK rows of `tied`: costs, unscaled */
-    uint32_t *waiting;        /* by level: the first token whose arcs that read nothing are still to be taken */
-    uint32_t *next_waiting;   /* by token of the frame */
+    float *acoustic;        /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
+    uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
 
     trl__scratch costs, fresh, numbers, order;

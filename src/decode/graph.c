@@ -133,10 +133,11 @@ static int copy_state(trl_graph *g, const trl_fst *fst, int32_t s, trl_error *er
     for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
         trl_arc a = trl_fst_arc(fst, s, i);
         if (a.ilabel > g->transitions)
-            return trl__fail(err, TRL_EINVAL,
-                             "an arc of state %d reads label %d, but the model has %d transitions; the machine was made "
-                             "for another model, or still has disambiguation symbols",
-                             (int)s, (int)a.ilabel, (int)g->transitions);
+            return trl__fail(
+                err, TRL_EINVAL,
+                "an arc of state %d reads label %d, but the model has %d transitions; the machine was made "
+                "for another model, or still has disambiguation symbols",
+                (int)s, (int)a.ilabel, (int)g->transitions);
         g->words = a.olabel >= g->words ? a.olabel + 1 : g->words;
         if (!isinf(a.weight.value))
             g->arcs[used++] = (trl__network_arc){a.next, a.ilabel, a.olabel, a.weight.value};

@@ -4,8 +4,8 @@
  *
  *     - transition_scale * log(q / (1 - p)) - self_loop_scale * log(1 - p)
  *
- * and staying - self_loop_scale * log(p): with both scales 1 these are the model's probabilities, and with others what Kaldi makes of
- * them. Ways into a unit (HTK's) are scaled as arcs that leave a state.
+ * and staying - self_loop_scale * log(p): with both scales 1 these are the model's probabilities, and with others what
+ * Kaldi makes of them. Ways into a unit (HTK's) are scaled as arcs that leave a state.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -66,9 +66,9 @@ static void set_costs(trl__network_job *job, const trl__triple *triple)
     for (int32_t id = triple->transition; id < triple->transition + arcs; id++) {
         double p = (double)m->log_probability[id];
         job->loop[id] = loop;
-        job->cost[id] = (float)(id == loop ? -job->options.self_loop_scale * p
-                                           : -job->options.transition_scale * (p - left) -
-                                                 job->options.self_loop_scale * left);
+        job->cost[id] =
+            (float)(id == loop ? -job->options.self_loop_scale * p
+                               : -job->options.transition_scale * (p - left) - job->options.self_loop_scale * left);
     }
 }
 
@@ -89,8 +89,8 @@ static int prepare(trl__network_job *job, trl_error *err)
 
 /* ---- The grammar ---- */
 
-/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the new one, or
- * NULL. */
+/* Arcs without a word that form a cycle would do so in the graph: then the grammar is made without any. *changed: the
+ * new one, or NULL. */
 static int without_cycles(const trl_fst *grammar, trl_fst **changed, trl_error *err)
 {
     trl_fst *wordless;
@@ -166,9 +166,7 @@ static int set_provenance(trl_graph *graph, const trl__network_job *job, trl_err
 int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const trl_fst *grammar,
                     const trl_graph_options *options, trl_graph **out, size_t *left_out, trl_error *err)
 {
-    trl__network_job job = {.model = model,
-                            .lexicon = lexicon,
-                            .options = options ? *options : trl_graph_defaults()};
+    trl__network_job job = {.model = model, .lexicon = lexicon, .options = options ? *options : trl_graph_defaults()};
     trl__unit_map *map = NULL;
     *out = NULL;
     int code = trl_graph_options_check(&job.options, err);

@@ -1,4 +1,4 @@
-/* What a recognition graph is made of: flat arrays, as they lie in its file, in the order in which a search wants them. */
+/* What a recognition graph is made of: flat arrays, as they lie in its file, in the order that a search wants. */
 #ifndef TRL_DECODE_GRAPH_DATA_H
 #define TRL_DECODE_GRAPH_DATA_H
 
@@ -13,23 +13,23 @@ typedef struct trl__network_arc {
     float cost;
 } trl__network_arc;
 
-/* The arcs of state s are arcs[first[s]] … arcs[first[s + 1] - 1]; those that read nothing come first, the others from emitting[s] on, each group
- * by transition, word, next. Arcs that read nothing form no cycle. */
+/* The arcs of state s are arcs[first[s]] … arcs[first[s + 1] - 1]; those that read nothing come first, the others from
+ * emitting[s] on, each group by transition, word, next. Arcs that read nothing form no cycle. */
 struct trl_graph {
     int32_t states, start;
-    int32_t words;         /* one above the highest label */
-    uint64_t *first;       /* states + 1 */
-    uint64_t *emitting;    /* by state */
+    int32_t words;      /* one above the highest label */
+    uint64_t *first;    /* states + 1 */
+    uint64_t *emitting; /* by state */
     trl__network_arc *arcs;
-    float *final;          /* by state: cost of ending there; INFINITY: not an end */
-    int32_t *level;        /* by state: the most arcs of a way to it that reads nothing */
-    int32_t levels;        /* one above the highest */
-    int32_t *tied;         /* by transition id, from 0 (-1): the model's tied state */
-    int32_t transitions;   /* the highest id */
-    uint64_t model;        /* fingerprint of what it fits (trl__model_shape) */
+    float *final;        /* by state: cost of ending there; INFINITY: not an end */
+    int32_t *level;      /* by state: the most arcs of a way to it that reads nothing */
+    int32_t levels;      /* one above the highest */
+    int32_t *tied;       /* by transition id, from 0 (-1): the model's tied state */
+    int32_t transitions; /* the highest id */
+    uint64_t model;      /* fingerprint of what it fits (trl__model_shape) */
     trl_symbols *symbols;
     char *provenance;
-    trl__container *file;  /* keeps the mapping; NULL: on the heap */
+    trl__container *file; /* keeps the mapping; NULL: on the heap */
 };
 
 /* Fills level and levels from the arcs. TRL_EINVAL: arcs that read nothing form a cycle, or TRL_ENOMEM. */

@@ -9,7 +9,8 @@
  *     labels, names    the table of words (symbols_sections.h)
  *     provenance   text
  *
- * The arrays are used where they lie in the mapped file. Reading costs one pass for the checksums and one for the checks.
+ * The arrays are used where they lie in the mapped file. Reading costs one pass for the checksums and one for the
+ * checks.
  */
 #include "base/fail.h"
 #include "base/memory.h"

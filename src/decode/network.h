@@ -2,9 +2,9 @@
  *
  *     grammar ──words──> units in, words out ──contexts──> HMMs in ──states──> transitions in ──close──> graph
  *
- * On the way there are symbols, labels that stand for no sound. They keep apart what sounds alike, so that each machine can be
- * deterministic: the ends of words that are said alike or go on as another word, ways of the grammar without a word. At the end they
- * become epsilons. Weights are costs in the log semiring.
+ * On the way there are symbols, labels that stand for no sound. They keep apart what sounds alike, so that each machine
+ * can be deterministic: the ends of words that are said alike or go on as another word, ways of the grammar without a
+ * word. At the end they become epsilons. Weights are costs in the log semiring.
  */
 #ifndef TRL_DECODE_NETWORK_H
 #define TRL_DECODE_NETWORK_H
@@ -15,7 +15,8 @@
 #include "fst/fst_data.h"
 #include "model/topology.h"
 
-/* Weights as near as this are the same where states are joined or become one. Scores have errors of the size of a float's. */
+/* Weights as near as this are the same where states are joined or become one. Scores have errors of the size of a
+ * float's. */
 #define TRL__NETWORK_DELTA 1e-4f
 
 typedef struct trl__network_job {
@@ -23,7 +24,7 @@ typedef struct trl__network_job {
     const trl_lexicon *lexicon;
     const trl__unit_map *map;
     trl_graph_options options;
-    int32_t symbols; /* in use so far: 1 … symbols */
+    int32_t symbols;  /* in use so far: 1 … symbols */
     trl__tuples hmms; /* of contexts: unit, triples by state, -1 beyond */
     float *cost;      /* by transition id, scaled */
     int32_t *loop;    /* by transition id: that of staying in its state; 0: none, or there is no way to stay */
@@ -55,15 +56,16 @@ int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *s
 
 /* ---- graph.c ---- */
 
-/* The arrays of a machine that reads transitions and writes words, arcs in the order that graph_data.h wants, or TRL_EINVAL: arcs that read
- * nothing form a cycle. Takes over nothing. */
+/* The arrays of a machine that reads transitions and writes words, arcs in the order that graph_data.h wants, or
+ * TRL_EINVAL: arcs that read nothing form a cycle. Takes over nothing. */
 int trl__graph_from_machine(const trl_model *model, const trl_fst *fst, trl_graph **out, trl_error *err);
 
 /* The table of words, shared; NULL: none. */
 void trl__graph_set_words(trl_graph *graph, const trl_symbols *symbols);
 
-/* Checks indices, costs, order, and that arcs that read nothing form no cycle. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM; `name` stands for the
- * file. */
+/* Checks indices, costs, order, and that arcs that read nothing form no cycle, whose levels it
+ * finds. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
+ * `name` stands for the file. */
 int trl__graph_check(trl_graph *graph, const char *name, trl_error *err);
 
 /* Reads a graph from an opened file, which it takes over, whatever happens. */

@@ -1,8 +1,10 @@
-/* Loops, last. The arc by which a state of an HMM is left comes with its first frame; the others follow it: staying is a loop on the state
- * that the arc leads to. So a state of the graph can be entered by arcs that stay the same way only. One that is entered in several ways
- * is several: each with its loop and an epsilon to the one without loop, or with copies of its arcs where these are no more.
+/* Loops, last. The arc by which a state of an HMM is left comes with its first frame; the others follow it: staying is
+ * a loop on the state that the arc leads to. So a state of the graph can be entered by arcs that stay the same way
+ * only. One that is entered in several ways is several: each with its loop and an epsilon to the one without loop, or
+ * with copies of its arcs where these are no more.
  *
- * A path then has, for each state of an HMM, the transition that leaves it, then those of staying: Kaldi's order ("reordered").
+ * A path then has, for each state of an HMM, the transition that leaves it, then those of staying: Kaldi's order
+ * ("reordered").
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -45,7 +47,8 @@ static int count_loops(closer *c)
     return failed ? trl__fail_memory(c->err) : 0;
 }
 
-/* Has each of the states for this one copies of its arcs? With epsilons there are loops + ways arcs, with copies loops * ways. */
+/* Do all that stand for this state have copies of its arcs? With epsilons there are loops + ways arcs, with copies
+ * loops * ways. */
 static int has_copies(const closer *c, int32_t state)
 {
     size_t ways = trl_fst_arc_count(c->in, state) + !isinf(trl_fst_final(c->in, state).value);

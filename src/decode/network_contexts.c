@@ -1,10 +1,10 @@
-/* Contexts: C∘(L∘G) without C. A state is one of the machine before and the units read last, one less than the tree's window has. The
- * next unit completes the window, and the HMM of the unit at its centre is read: the output is ahead of the input by as many units as
- * the window has behind its centre. At the start the centre is still empty (a symbol is read), and at the end the window is filled up with
- * TRL__NOTHING. Symbols are read as they come.
+/* Contexts: C∘(L∘G) without C. A state is one of the machine before and the units read last, one less than the tree's
+ * window has. The next unit completes the window, and the HMM of the unit at its centre is read: the output is ahead of
+ * the input by as many units as the window has behind its centre. At the start the centre is still empty (a symbol is
+ * read), and at the end the window is filled up with TRL__NOTHING. Symbols are read as they come.
  *
- * An HMM is a unit with a triple for each state: windows between which the tree does not tell are one. Cost: O(states and arcs of the
- * result), and a look-up in the tree for each distinct window.
+ * An HMM is a unit with a triple for each state: windows between which the tree does not tell are one. Cost: O(states
+ * and arcs of the result), and a look-up in the tree for each distinct window.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -20,10 +20,10 @@ typedef struct expander {
     trl_fst *out;
     trl_error *err;
     int32_t width, centre;
-    int32_t silent;       /* the symbol where there is no unit at the centre */
-    trl__tuples states;   /* by state of the result: state, units read last */
+    int32_t silent;     /* the symbol where there is no unit at the centre */
+    trl__tuples states; /* by state of the result: state, units read last */
     trl__tuples windows;
-    int32_t *hmm;         /* by window */
+    int32_t *hmm; /* by window */
     size_t hmm_capacity;
 } expander;
 

@@ -1,6 +1,7 @@
-/* States with the same future become one: partition refinement over arcs whose labels are input, output and weight together. Nothing is
- * pushed: words stay where they are, and so do the weights, which are in good places already. Weights count as equal when they round to
- * the same multiple of TRL__NETWORK_DELTA; those of the first state of a class are kept. O(arcs log arcs). */
+/* States with the same future become one: partition refinement over arcs whose labels are input, output and weight
+ * together. Nothing is pushed: words stay where they are, and so do the weights, which are in good places already.
+ * Weights count as equal when they round to the same multiple of TRL__NETWORK_DELTA; those of the first state of a
+ * class are kept. O(arcs log arcs). */
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/network.h"
@@ -36,7 +37,7 @@ static int list_arcs(joiner *j)
         int64_t final = trl__tuples_add(&j->finals, (int32_t[]){rounded(trl_fst_final(j->fst, s).value)});
         if (final < 0)
             return -1;
-        j->classes[s] = (int32_t)final;
+        j->classes[s] = (int32_t) final;
     }
     return 0;
 }
@@ -79,7 +80,8 @@ static int find_classes(joiner *j, trl_error *err)
     return trl__bisimulation_find(&j->graph, j->classes, err);
 }
 
-/* The first state of a class stands for it. Classes are numbered in that order, so the numbers depend on the machine alone. */
+/* The first state of a class stands for it. Classes are numbered in that order, so the numbers depend on the machine
+ * alone. */
 static int number_classes(joiner *j, int32_t count, int32_t **first)
 {
     int32_t states = trl_fst_states(j->fst), next = 0;

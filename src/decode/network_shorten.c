@@ -1,11 +1,11 @@
 /* Epsilons that can be removed without making the machine larger:
  *
- *   - an arc into a state with a single way on: both become one arc, if one of them reads nothing and one of them writes nothing;
+ *   - an arc into a state with a single way on: both become one, if one of them reads nothing and one writes nothing;
  *   - an epsilon that alone leads to its state: the state's arcs become those of the state before;
  *   - an epsilon to a bare end: the state before it is the end.
  *
- * Weights move towards the start. Done until nothing changes; each round is O(states + arcs). What stays is where many ways meet many
- * (back-off, the ends of words that go on as others).
+ * Weights move towards the start. Done until nothing changes; each round is O(states + arcs). What stays is where many
+ * ways meet many (back-off, the ends of words that go on as others).
  */
 #include "base/fail.h"
 #include "base/memory.h"

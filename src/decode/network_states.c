@@ -1,9 +1,11 @@
-/* HMMs into transitions: H∘(C∘L∘G) without H. A state is one of the machine before, where HMMs begin, or (HMM, state in it, where it
- * leads): arcs that read the same HMM and lead to the same state share its states. An arc is the transition by which a state is left,
- * staying excepted: loops come last (network_close.c), because machines with loops on them can neither be determinized well nor made small.
+/* HMMs into transitions: H∘(C∘L∘G) without H. A state is one of the machine before, where HMMs begin, or (HMM, state in
+ * it, where it leads): arcs that read the same HMM and lead to the same state share its states. An arc is the
+ * transition by which a state is left, staying excepted: loops come last (network_close.c), because machines with loops
+ * on them can neither be determinized well nor made small.
  *
- * Transitions are unit, state, tied state and arc, so units are told apart at once, and windows of a unit that differ in later states only
- * share the first ones: determinization brings them together, and joining states does so from the other end.
+ * Transitions are unit, state, tied state and arc, so units are told apart at once, and windows of a unit that differ
+ * in later states only share the first ones: determinization brings them together, and joining states does so from the
+ * other end.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -62,7 +64,8 @@ static float scaled(const expander *x, float log_probability)
     return (float)(-x->job->options.transition_scale * (double)log_probability);
 }
 
-/* An HMM is entered: its first states are left at once, with their first frame. Passing over it reads a symbol of its own. */
+/* An HMM is entered: its first states are left at once, with their first frame. Passing over it reads a symbol of its
+ * own. */
 static int enter_hmm(expander *x, int32_t from, trl_arc arc, int32_t hmm)
 {
     const trl__shape *shape = trl__shape_of(x->job->map, trl__tuples_get(&x->job->hmms, hmm)[0]);

@@ -1,14 +1,15 @@
-/* Lexicon and grammar in one machine, L∘G, made as it comes out of determinization: each state of the grammar becomes the root of a tree
- * of all pronunciations of the words that may follow. A word is written where no other can come any more. A word that ends where
- * another goes on, or where another ends too, ends with a symbol; so does what else two arcs of one state would have in common (two arcs
- * with the same word), and arcs of the grammar without a word (back-off) read a symbol too. So the result is deterministic, whatever the
- * grammar is.
+/* Lexicon and grammar in one machine, L∘G, made as it comes out of determinization: each state of the grammar becomes
+ * the root of a tree of all pronunciations of the words that may follow. A word is written where no other can come any
+ * more. A word that ends where another goes on, or where another ends too, ends with a symbol; so does what else two
+ * arcs of one state would have in common (two arcs with the same word), and arcs of the grammar without a word
+ * (back-off) read a symbol too. So the result is deterministic, whatever the grammar is.
  *
- * Each state of the grammar has two roots: before silence, where silence may come or not, and behind it. Silence can be said before each
- * word and at the end, as in alignment.
+ * Each state of the grammar has two roots: before silence, where silence may come or not, and behind it. Silence can be
+ * said before each word and at the end, as in alignment.
  *
- * Weights are at the first arc where they can be (in the log semiring): an arc of a tree has the share of its words among those of its
- * state, so that what a state of the grammar sums up to, its roots do. Cost: O(phones of all arcs' words), and sorting by pronunciation.
+ * Weights are at the first arc where they can be (in the log semiring): an arc of a tree has the share of its words
+ * among those of its state, so that what a state of the grammar sums up to, its roots do. Cost: O(phones of all arcs'
+ * words), and sorting by pronunciation.
  */
 #include "base/fail.h"
 #include "base/memory.h"
@@ -195,55 +196,64 @@ static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t co
                      count, count == 1 ? "" : "s", names, count > named ? " …" : "");
 }
 
-/* Looks at all arcs' labels. */
-static int read_labels(tree_builder *b, uint8_t *missing, size_t *unknown)
+/* missing[label]: a word without pronunciation. */
+static int read_arc(tree_builder *b, trl_arc a, uint8_t *missing)
+{
+    const int32_t sides[2] = {a.ilabel, a.olabel};
+    for (int side = 0; side < 2; side++) {
+        int code = sides[side] == TRL_EPSILON ? 0 : look_up(b, sides[side]);
+        if (code < 0)
+            return code;
+    }
+    if (a.ilabel != a.olabel && !(is_wordless(b, a.ilabel) && is_wordless(b, a.olabel)))
+        return trl__fail(b->err, TRL_EINVAL, "the grammar reads one word and writes another; it must be an acceptor");
+    missing[a.ilabel] = a.ilabel != TRL_EPSILON && b->word[a.ilabel] == NOT_THERE;
+    return 0;
+}
+
+/* Without left_out, words without pronunciation are an error; <unk> never is. */
+static int judge_missing(const tree_builder *b, uint8_t *missing, size_t *left_out)
 {
     size_t count = 0;
-    int code = 0;
-    for (int32_t s = 0; s < trl_fst_states(b->grammar); s++)
-        for (uint32_t i = 0; code == 0 && i < trl_fst_arc_count(b->grammar, s); i++) {
-            trl_arc a = trl_fst_arc(b->grammar, s, i);
-            int32_t sides[2] = {a.ilabel, a.olabel};
-            for (int side = 0; code == 0 && side < 2; side++)
-                code = sides[side] == TRL_EPSILON ? 0 : look_up(b, sides[side]);
-            if (code == 0 && a.ilabel != a.olabel && !(is_wordless(b, a.ilabel) && is_wordless(b, a.olabel)))
-                code = trl__fail(b->err, TRL_EINVAL,
-                                 "the grammar reads one word and writes another; it must be an acceptor");
-            if (code == 0 && a.ilabel != TRL_EPSILON && b->word[a.ilabel] == NOT_THERE && !missing[a.ilabel]) {
-                missing[a.ilabel] = 1;
-                count++;
-                *unknown += (size_t)is_unknown_word(trl_symbols_name(trl_fst_input_symbols(b->grammar), a.ilabel));
-            }
+    for (int32_t label = 0; label < b->labels; label++) {
+        const char *name = missing[label] ? trl_symbols_name(trl_fst_input_symbols(b->grammar), label) : "";
+        missing[label] &= left_out || !is_unknown_word(name);
+        count += missing[label];
+    }
+    if (left_out)
+        *left_out = count;
+    return left_out || count == 0 ? 0 : fail_missing(b, missing, count);
+}
+
+static int32_t count_labels(const trl_fst *fst)
+{
+    int32_t most = 0;
+    for (int32_t s = 0; s < trl_fst_states(fst); s++)
+        for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++) {
+            trl_arc a = trl_fst_arc(fst, s, i);
+            most = a.ilabel > most ? a.ilabel : most;
+            most = a.olabel > most ? a.olabel : most;
         }
-    return code < 0 ? code : (int)(count < INT32_MAX ? count : INT32_MAX);
+    return most < INT32_MAX ? most + 1 : most;
 }
 
 static int find_words(tree_builder *b, size_t *left_out)
 {
-    const trl_symbols *table = trl_fst_input_symbols(b->grammar);
-    if (!table)
+    if (!trl_fst_input_symbols(b->grammar))
         return trl__fail(b->err, TRL_EINVAL, "the grammar has no table of words; give it one");
-    for (int32_t s = 0; s < trl_fst_states(b->grammar); s++)
-        for (uint32_t i = 0; i < trl_fst_arc_count(b->grammar, s); i++) {
-            trl_arc a = trl_fst_arc(b->grammar, s, i);
-            int32_t largest = a.ilabel > a.olabel ? a.ilabel : a.olabel;
-            b->labels = largest >= b->labels ? largest + 1 : b->labels;
-        }
+    b->labels = count_labels(b->grammar);
     b->word = trl__alloc((size_t)b->labels + 1, sizeof *b->word);
     uint8_t *missing = trl__alloc_zero((size_t)b->labels + 1, 1);
     int code = b->word && missing ? 0 : trl__fail_memory(b->err);
-    for (int32_t label = 0; code == 0 && label < b->labels; label++)
+    for (int32_t label = 0; code == 0 && label <= b->labels; label++)
         b->word[label] = NOT_THERE;
-    size_t unknown = 0;
+    for (int32_t s = 0; code == 0 && s < trl_fst_states(b->grammar); s++)
+        for (uint32_t i = 0; code == 0 && i < trl_fst_arc_count(b->grammar, s); i++)
+            code = read_arc(b, trl_fst_arc(b->grammar, s, i), missing);
     if (code == 0)
-        code = read_labels(b, missing, &unknown);
-    size_t count = code > 0 ? (size_t)code : 0;
-    if (code > 0 && !left_out && count > unknown)
-        code = fail_missing(b, missing, count);
-    if (left_out)
-        *left_out = count;
+        code = judge_missing(b, missing, left_out);
     trl__free(missing);
-    return code < 0 ? code : 0;
+    return code;
 }
 
 /* ---- Trees ---- */

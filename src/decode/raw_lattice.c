@@ -13,7 +13,8 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Numbers a frame's tokens from `first` on by the level of their state: links within the frame lead to higher numbers then. */
-static void number_frame(const trl__decoder *d, const trl__frame *frame, uint32_t first, uint64_t *keys, uint32_t *number)
+static void number_frame(const trl__decoder *d, const trl__frame *frame, uint32_t first, uint64_t *keys,
+                         uint32_t *number)
 {
     const trl__token *tokens = d->tokens + frame->first_token;
     int is_sorted = 1;
@@ -47,8 +48,9 @@ static int reserve_lattice(trl__decoder *d, trl_error *err)
 {
     trl__raw_lattice *raw = &d->raw;
     if (d->token_count > INT32_MAX || d->link_count > UINT32_MAX)
-        return trl__fail(err, TRL_ELIMIT, "the lattice would have %zu states and %zu arcs; choose a narrower lattice beam", d->token_count,
-                         d->link_count);
+        return trl__fail(err, TRL_ELIMIT,
+                         "the lattice would have %zu states and %zu arcs; choose a narrower lattice beam",
+                         d->token_count, d->link_count);
     if (TRL_GROW(raw->first, d->state_capacity, d->token_count + 2) < 0 ||
         TRL_GROW(raw->final, d->final_capacity, d->token_count + 1) < 0 ||
         TRL_GROW(raw->time, d->time_capacity, d->token_count + 1) < 0 ||
@@ -98,9 +100,8 @@ static void place_arcs(trl__decoder *d, const uint32_t *number)
         for (uint32_t i = 0; i < frame->links; i++) {
             const trl__link *link = &d->links[frame->first_link + i];
             const trl__network_arc *arc = &d->graph->arcs[link->arc];
-            raw->arcs[raw->first[source_of(d, number, t, i) + 1]++] =
-                (trl__raw_arc){(int32_t)number[frame->first_token + link->to], arc->transition, arc->word, arc->cost,
-                               link->acoustic};
+            raw->arcs[raw->first[source_of(d, number, t, i) + 1]++] = (trl__raw_arc){
+                (int32_t)number[frame->first_token + link->to], arc->transition, arc->word, arc->cost, link->acoustic};
         }
     }
     raw->first[0] = 0;

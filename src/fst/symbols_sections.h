@@ -1,4 +1,5 @@
-/* A symbol table as two sections of a container: i32 labels, and names with a NUL each, the table's own in front. Both empty: none. */
+/* A symbol table as two sections of a container: i32 labels, and names with a NUL each, the table's own in front. Both
+ * empty: none. */
 #ifndef TRL_FST_SYMBOLS_SECTIONS_H
 #define TRL_FST_SYMBOLS_SECTIONS_H
 

@@ -6,7 +6,7 @@
 
 struct trl__assigner {
     const trl_model *model;
-    float *constant; /* by Gaussian: log weight - sum of log variance / 2; what all have in common is left out */
+    float *constant;  /* by Gaussian: log weight - sum of log variance / 2; what all have in common is left out */
     float *precision; /* Gaussian * dim + k: 1 / variance */
 };
 

@@ -124,7 +124,7 @@ static void remove_iterations(const trl__checkpoint *c)
     remove_file(trl__checkpoint_carried(c));
     for (int stage = 0; stage < TRL_MOST_STAGES; stage++)
         remove_file(trl__checkpoint_lexicon(c, stage));
-    remove_iteration(c, 0); /* alignments of a model that was given */
+    remove_iteration(c, 0);                /* alignments of a model that was given */
     remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
     remove_iteration(c, c->iteration);
     remove_iteration(c, c->iteration + 1); /* begun, not finished */
@@ -244,10 +244,9 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl_file *file;
     int code = trl_file_create(path, &file, err);
     if (code == 0) {
-        code = trl_file_print(file, err,
-                              FIRST_LINE "\niteration %d\nstage %d\nstage_first %d\nsettled %d\nfingerprint %016" PRIx64
-                                         "\n",
-                              iteration, c->stage, c->stage_first, c->settled, c->fingerprint);
+        code = trl_file_print(
+            file, err, FIRST_LINE "\niteration %d\nstage %d\nstage_first %d\nsettled %d\nfingerprint %016" PRIx64 "\n",
+            iteration, c->stage, c->stage_first, c->settled, c->fingerprint);
         if (code == 0)
             code = trl_file_commit(file, err);
         else

@@ -94,8 +94,9 @@ int trl__view_statics(const char *base, size_t *statics, trl_error *err)
                          "train from the sound, or from features of `trellis features`");
     int code = parse(base, &o, err);
     if (code == 0 && (o.transform.rows > 0 || o.splice_left + o.splice_right > 0))
-        code = trl__fail(err, TRL_EINVAL,
-                         "the front end has splicing or a transform of its own: leave them out, the lda stage estimates both");
+        code = trl__fail(
+            err, TRL_EINVAL,
+            "the front end has splicing or a transform of its own: leave them out, the lda stage estimates both");
     if (code == 0)
         code = trl_frontend_create(&o, &frontend, err);
     trl_matrix_free(&o.transform);

@@ -18,9 +18,9 @@ typedef struct trl__view_speaker {
 } trl__view_speaker;
 
 typedef struct trl__feature_view {
-    size_t columns;       /* the first of each frame; 0: all, and nothing is spliced or transformed */
-    int left, right;      /* splicing: frames */
-    trl_matrix transform; /* of spliced frames; rows 0: none */
+    size_t columns;              /* the first of each frame; 0: all, and nothing is spliced or transformed */
+    int left, right;             /* splicing: frames */
+    trl_matrix transform;        /* of spliced frames; rows 0: none */
     trl__view_speaker *speakers; /* by the corpus's speaker: what comes after all that; NULL: nothing */
     size_t speaker_count;
 } trl__feature_view;

@@ -13,7 +13,8 @@
 
 #define LEAST_AUDIT 50  /* utterances, where there are so many */
 #define UNSETTLED 0.001 /* share of the audited frames that differ: above it the next iteration searches widely */
-#define STEP_COMPONENTS 8 /* per state of a first stage that others follow: their alignments are all that is wanted of it */
+#define STEP_COMPONENTS \
+    8 /* per state of a first stage that others follow: their alignments are all that is wanted of it */
 
 /* ---- The plan ---- */
 

@@ -26,14 +26,15 @@ static json_t *failure_list(const trl__pass_result *r, const trl__training_data 
 static int add_results(json_t *line, const trl__pass_result *r, const trl__training_data *data)
 {
     const trl_iteration *n = &r->numbers;
-    json_t *numbers = json_pack(
-        "{s:i,s:s,s:i,s:i,s:i,s:i,s:f,s:i,s:I,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:I,s:I,s:I,s:f}", "iteration",
-        n->number, "stage", n->stage, "first", n->first, "wide", n->wide, "of", n->of, "tied_states", n->tied_states,
-        "transform_gain", n->transform_gain, "components", n->components, "gaussians", (json_int_t)n->gaussians, "log_likelihood",
-        n->log_likelihood, "joint", n->joint, "frames", n->frames, "utterances", (json_int_t)n->utterances, "failed",
-        (json_int_t)n->failed, "redone", (json_int_t)n->redone, "audited", (json_int_t)n->audited, "audited_frames",
-        n->audited_frames, "audited_differ", n->audited_differ, "dropped", (json_int_t)n->dropped, "floored",
-        (json_int_t)n->floored, "kept_states", (json_int_t)n->kept_states, "sound", n->sound);
+    json_t *numbers =
+        json_pack("{s:i,s:s,s:i,s:i,s:i,s:i,s:f,s:i,s:I,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:I,s:I,s:I,s:f}",
+                  "iteration", n->number, "stage", n->stage, "first", n->first, "wide", n->wide, "of", n->of,
+                  "tied_states", n->tied_states, "transform_gain", n->transform_gain, "components", n->components,
+                  "gaussians", (json_int_t)n->gaussians, "log_likelihood", n->log_likelihood, "joint", n->joint,
+                  "frames", n->frames, "utterances", (json_int_t)n->utterances, "failed", (json_int_t)n->failed,
+                  "redone", (json_int_t)n->redone, "audited", (json_int_t)n->audited, "audited_frames",
+                  n->audited_frames, "audited_differ", n->audited_differ, "dropped", (json_int_t)n->dropped, "floored",
+                  (json_int_t)n->floored, "kept_states", (json_int_t)n->kept_states, "sound", n->sound);
     int code = json_object_update(line, numbers);
     json_decref(numbers);
     return code | json_object_set_new(line, "worst", notable_list(r->worst, r->worst_count, data, "log_likelihood")) |

@@ -17,8 +17,9 @@ typedef struct trl__training trl__training;
 typedef struct trl__stage {
     const char *name;
     int (*begin)(trl__training *training, trl_error *err);
-    int (*before)(trl__training *training, int iteration, trl_error *err); /* ahead of an iteration, from 1 in the stage; NULL: nothing */
-    int (*end)(trl__training *training, trl_error *err);                   /* after the last; NULL: nothing */
+    int (*before)(trl__training *training, int iteration,
+                  trl_error *err);                       /* ahead of an iteration, from 1 in the stage; NULL: nothing */
+    int (*end)(trl__training *training, trl_error *err); /* after the last; NULL: nothing */
 } trl__stage;
 
 extern const trl__stage trl__stage_mono, trl__stage_tri, trl__stage_lda, trl__stage_sat;
@@ -37,8 +38,8 @@ struct trl__training {
     char *history, *journal;
     const trl__stage *stages[TRL_MOST_STAGES];
     int stage_count;
-    int rounds;     /* of the stage in hand */
-    int iterations; /* of the stage in hand */
+    int rounds;         /* of the stage in hand */
+    int iterations;     /* of the stage in hand */
     double stage_start; /* the clock */
     double gain; /* log-likelihood per frame that a transform brought since the last iteration; 0: there was none */
 };

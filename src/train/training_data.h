@@ -11,13 +11,13 @@
 
 typedef struct trl__training_data {
     trl_feature_reader *features;
-    char *frontend; /* description of what made them */
-    int32_t dim;    /* of the file's frames */
+    char *frontend;         /* description of what made them */
+    int32_t dim;            /* of the file's frames */
     trl__feature_view view; /* what is seen of them */
-    double frame_seconds; /* from one frame to the next */
-    size_t count;         /* utterances, in corpus order */
-    size_t speakers;      /* of the corpus */
-    double frames;        /* of all utterances */
+    double frame_seconds;   /* from one frame to the next */
+    size_t count;           /* utterances, in corpus order */
+    size_t speakers;        /* of the corpus */
+    double frames;          /* of all utterances */
     const trl_utterance **utterance;
     size_t *feature;    /* by utterance: its number in `features` */
     size_t *first_word; /* count + 1 */

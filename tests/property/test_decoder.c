@@ -125,7 +125,8 @@ static void assert_same_arcs(const trl__raw_lattice *raw, const trl_fst *fst)
     arc_facts *a = malloc((count + 1) * sizeof *a), *b = malloc((count + 1) * sizeof *b);
     assert_int_equal(raw->states > 0 ? raw->first[raw->states] : 0, count);
     for (size_t i = 0; i < count; i++)
-        a[i] = (arc_facts){raw->arcs[i].transition, raw->arcs[i].word, raw->arcs[i].graph + SCALE * raw->arcs[i].acoustic};
+        a[i] =
+            (arc_facts){raw->arcs[i].transition, raw->arcs[i].word, raw->arcs[i].graph + SCALE * raw->arcs[i].acoustic};
     for (int32_t s = 0; s < trl_fst_states(fst); s++)
         for (uint32_t i = 0; i < trl_fst_arc_count(fst, s); i++, k++) {
             trl_arc arc = trl_fst_arc(fst, s, i);

@@ -30,8 +30,9 @@ static void random_settings(dice *d, char *text, size_t size)
                              *const energies[] = {"none", "raw", "windowed"};
     const char *kind = choose(d, kinds, 3);
     int bins = roll(d, 15, 25), is_fbank = strcmp(kind, "fbank") == 0;
-    snprintf(text, size, "preset=%s rate=8000 mel_bins=%d num_ceps=%d layout=%s cmvn=%s cmvn_variance=%d cmvn_window=%d "
-                         "cmvn_min_window=9 energy=%s deltas=%d delta_window=%d snip_edges=%d",
+    snprintf(text, size,
+             "preset=%s rate=8000 mel_bins=%d num_ceps=%d layout=%s cmvn=%s cmvn_variance=%d cmvn_window=%d "
+             "cmvn_min_window=9 energy=%s deltas=%d delta_window=%d snip_edges=%d",
              kind, bins, roll(d, 2, 13), choose(d, layouts, 2), choose(d, norms, 4), roll(d, 0, 1), roll(d, 10, 40),
              is_fbank ? "none" : choose(d, energies, 3), roll(d, 0, 3), roll(d, 1, 3), roll(d, 0, 1));
 }
@@ -68,7 +69,8 @@ static void random_view(dice *d, size_t statics, trl__feature_view *view)
     size_t spliced = trl__view_dim(view, 0);
     assert_int_equal(spliced, statics * (size_t)(view->left + view->right + 1));
     if (roll(d, 0, 3) > 0) /* with or without an offset */
-        view->transform = random_matrix((size_t)roll(d, 1, (int)spliced), spliced + (size_t)roll(d, 0, 1), d->seed + d->next);
+        view->transform =
+            random_matrix((size_t)roll(d, 1, (int)spliced), spliced + (size_t)roll(d, 0, 1), d->seed + d->next);
 }
 
 static void assert_same_view(const trl__feature_view *a, const trl__feature_view *b)

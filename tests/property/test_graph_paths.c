@@ -1,6 +1,7 @@
-/* Random lexicons, models with and without trees, grammars with loops and ways without words: the strings of a recognition graph, transitions
- * to words with their costs, are those that the definition gives: words of the grammar, pronunciations, silences, tied states among the
- * neighbours, ways through the units. And the best path for fixed words is the one that alignment finds. */
+/* Random lexicons, models with and without trees, grammars with loops and ways without words: the strings of a
+ * recognition graph, transitions to words with their costs, are those that the definition gives: words of the grammar,
+ * pronunciations, silences, tied states among the neighbours, ways through the units. And the best path for fixed words
+ * is the one that alignment finds. */
 #include "align_case.h"
 #include "decode/graph_data.h"
 #include "random_tree.h"
@@ -291,9 +292,10 @@ static trl_lexicon *make_lexicon(dice *d)
             size += (size_t)snprintf(text + size, sizeof text - size, "W%d 0.%d", w, roll_int(d, 1, 9));
             for (int i = roll_int(d, 1, 3); i > 0; i--) {
                 int phone = roll_int(d, 0, 7);
-                size += (size_t)snprintf(text + size, sizeof text - size, " %s", phone == 7  ? "SIL"
-                                                                                : phone > 3 ? "A"
-                                                                                             : "B");
+                size += (size_t)snprintf(text + size, sizeof text - size, " %s",
+                                         phone == 7  ? "SIL"
+                                         : phone > 3 ? "A"
+                                                     : "B");
             }
             text[size++] = '\n';
         }
@@ -384,8 +386,8 @@ static void check_case(graph_case *c, uint64_t number)
         if (compare_strings(&c->defined.items[i], &c->walked.items[i]) != 0)
             fail_msg("case %llu: another string", (unsigned long long)number);
         if (!(fabs(c->defined.items[i].cost - c->walked.items[i].cost) < TOLERANCE))
-            fail_msg("case %llu: a string costs %f instead of %f", (unsigned long long)number,
-                     c->walked.items[i].cost, c->defined.items[i].cost);
+            fail_msg("case %llu: a string costs %f instead of %f", (unsigned long long)number, c->walked.items[i].cost,
+                     c->defined.items[i].cost);
     }
     check_loops(c);
 }
@@ -459,8 +461,8 @@ static void make_sentence(graph_case *c, const int32_t *words, size_t count)
     must(trl_fst_add_states(c->grammar, (int32_t)count + 1, &err));
     must(trl_fst_set_start(c->grammar, 0, &err));
     for (size_t i = 0; i < count; i++)
-        must(trl_fst_add_arc(c->grammar, (int32_t)i,
-                             (trl_arc){words[i] + 1, words[i] + 1, {0, 0}, (int32_t)i + 1}, &err));
+        must(trl_fst_add_arc(c->grammar, (int32_t)i, (trl_arc){words[i] + 1, words[i] + 1, {0, 0}, (int32_t)i + 1},
+                             &err));
     must(trl_fst_set_final(c->grammar, (int32_t)count, (trl_weight){0, 0}, &err));
     trl_fst_set_symbols(c->grammar, trl_symbols_share(c->words), NULL);
 }

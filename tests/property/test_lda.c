@@ -199,8 +199,8 @@ static void check_transformed(uint64_t seed, double offset, double tolerance)
             largest = fabs(number) > fabs(largest) ? number : largest;
         }
         assert_true(largest > 0);
-        assert_true(i == 0 || m.between[i * m.dim + i] <=
-                                  m.between[(i - 1) * m.dim + i - 1] + tolerance * (1 + m.between[0]));
+        assert_true(i == 0 ||
+                    m.between[i * m.dim + i] <= m.between[(i - 1) * m.dim + i - 1] + tolerance * (1 + m.between[0]));
         total += m.between[i * m.dim + i];
         kept += i < (size_t)keep ? m.between[i * m.dim + i] : 0;
     }

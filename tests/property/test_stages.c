@@ -72,8 +72,7 @@ static void remember(void *user, const trl_iteration *n)
     assert_true(s->count < MOST_ITERATIONS);
     assert_int_equal(n->failed, 0);
     s->iterations[s->count++] = *n;
-    if (s->copies)
-        {
+    if (s->copies) {
         char name[40];
         snprintf(name, sizeof name, "copy-%d", n->number);
         copy_folder(temp_path("work"), temp_path(name));

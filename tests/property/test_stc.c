@@ -116,11 +116,8 @@ static data *random_data(uint64_t seed, int32_t dim, int32_t gaussians, size_t c
     size_t n = (size_t)dim;
     invert(a, n, back);
     d->first_gaussian[1] = gaussians;
-    d->model = (trl_model){.dim = dim,
-                           .tied_states = 1,
-                           .first_gaussian = d->first_gaussian,
-                           .mean = d->mean,
-                           .variance = d->variance};
+    d->model = (trl_model){
+        .dim = dim, .tied_states = 1, .first_gaussian = d->first_gaussian, .mean = d->mean, .variance = d->variance};
     for (size_t i = 0; i < (size_t)gaussians * n; i++) {
         d->mean[i] = (float)(2 * normal(seed, 1, i));
         d->variance[i] = (float)exp(1.5 * normal(seed, 2, i));
@@ -271,7 +268,8 @@ static void test_one_gaussian(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         size_t n = (size_t)pick(seed, 0, 1, MOST);
-        double root[MOST * MOST], s[1][MOST * MOST], v[1][MOST], identity[MOST * MOST], a[MOST * MOST], out[MOST * MOST];
+        double root[MOST * MOST], s[1][MOST * MOST], v[1][MOST], identity[MOST * MOST], a[MOST * MOST],
+            out[MOST * MOST];
         near_identity(seed, n, 0, identity);
         near_identity(seed, n, 0.5, root);
         turn(root, identity, n, s[0]);
@@ -488,8 +486,8 @@ static void test_apply(void **state)
 {
     (void)state;
     data *d = plain_data(2, 3, 4, 10), *before = plain_data(2, 3, 4, 10);
-    d->model.independent = (trl__model_mixtures){
-        .first_gaussian = d->first_gaussian, .mean = before->mean, .variance = before->variance};
+    d->model.independent =
+        (trl__model_mixtures){.first_gaussian = d->first_gaussian, .mean = before->mean, .variance = before->variance};
     const double a[] = {1, 2, 3, 0, -1, 0.5, 4, 0, 0};
     assert_int_equal(trl__stc_apply(&d->model, a, NULL), 0);
     data *same = plain_data(2, 3, 4, 10);
@@ -539,11 +537,16 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition_of_statistics), cmocka_unit_test(test_unfit_statistics),
-        cmocka_unit_test(test_one_gaussian),             cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_known_transform),          cmocka_unit_test(test_in_turn_with_variances),
-        cmocka_unit_test(test_too_little),               cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_apply),                    cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_definition_of_statistics),
+        cmocka_unit_test(test_unfit_statistics),
+        cmocka_unit_test(test_one_gaussian),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_known_transform),
+        cmocka_unit_test(test_in_turn_with_variances),
+        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_without_memory),
     };
     return RUN(tests);
 }
