@@ -7,6 +7,7 @@
 #include <trellis/api.h>
 #include <trellis/audio.h>
 #include <trellis/corpus.h>
+#include <trellis/decode.h>
 #include <trellis/error.h>
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>

@@ -103,10 +103,21 @@ int trl__adaptation_frames(trl__adaptation *a, const trl_utterance *u, const trl
     return 1;
 }
 
+static int fill_slot(trl__adaptation *a, const trl_matrix *frames, const int32_t *tied, size_t slot_index,
+                     trl_error *err)
+{
+    slot *s = &a->slots[slot_index];
+    int code = s->stats ? 0 : trl__fmllr_stats_create(a->model->dim, &s->stats, err);
+    if (code < 0)
+        return code;
+    trl__fmllr_stats_zero(s->stats);
+    s->is_filled = 1;
+    return trl__fmllr_stats_add(s->stats, a->model, frames, tied, err);
+}
+
 int trl__adaptation_gather(trl__adaptation *a, const trl_matrix *frames, const trl__graph *graph, const int32_t *path,
                            size_t slot_index, int worker_index, trl_error *err)
 {
-    slot *s = &a->slots[slot_index];
     int32_t *tied = trl__scratch_get(&a->workers[worker_index].tied, frames->rows, sizeof *tied);
     if (!tied)
         return trl__fail_memory(err);
@@ -114,12 +125,20 @@ int trl__adaptation_gather(trl__adaptation *a, const trl_matrix *frames, const t
         int32_t unit = graph->phone[graph->node_phone[path[t]]].unit;
         tied[t] = trl__fmllr_counts(a->model->unit_kind[unit], t) ? graph->node_tied[path[t]] : -1;
     }
-    int code = s->stats ? 0 : trl__fmllr_stats_create(a->model->dim, &s->stats, err);
-    if (code < 0)
-        return code;
-    trl__fmllr_stats_zero(s->stats);
-    s->is_filled = 1;
-    return trl__fmllr_stats_add(s->stats, a->model, frames, tied, err);
+    return fill_slot(a, frames, tied, slot_index, err);
+}
+
+int trl__adaptation_gather_transitions(trl__adaptation *a, const trl_matrix *frames, const int32_t *transitions,
+                                       size_t slot_index, int worker_index, trl_error *err)
+{
+    int32_t *tied = trl__scratch_get(&a->workers[worker_index].tied, frames->rows, sizeof *tied);
+    if (!tied)
+        return trl__fail_memory(err);
+    for (size_t t = 0; t < frames->rows; t++) {
+        const trl__triple *triple = &a->model->triple[a->model->transition_triple[transitions[t]]];
+        tied[t] = a->model->unit_kind[triple->unit] == TRL_UNIT_PHONE ? triple->tied : -1;
+    }
+    return fill_slot(a, frames, tied, slot_index, err);
 }
 
 /* ---- speakers: in corpus order ---- */

@@ -51,6 +51,9 @@ int trl__adaptation_frames(trl__adaptation *adaptation, const trl_utterance *utt
 /* path: the graph's node by frame. Without this call the slot has nothing to add. */
 int trl__adaptation_gather(trl__adaptation *adaptation, const trl_matrix *frames, const trl__graph *graph,
                            const int32_t *path, size_t slot, int worker, trl_error *err);
+/* The same along transition ids, by frame. */
+int trl__adaptation_gather_transitions(trl__adaptation *adaptation, const trl_matrix *frames,
+                                       const int32_t *transitions, size_t slot, int worker, trl_error *err);
 int trl__adaptation_add(trl__adaptation *adaptation, const trl_utterance *utterance, size_t slot, trl_error *err);
 
 trl__adaptation_summary trl__adaptation_summarise(const trl__adaptation *adaptation);

@@ -9,13 +9,12 @@
  * work on a batch. */
 #include "align/adapt_pass.h"
 #include "align/fit.h"
+#include "align/likelihood_reader.h"
 #include "align/segments.h"
 #include "align/unknown_words.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "feat/extract_work.h"
-
-#include <trellis/feature_file.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -353,81 +352,16 @@ static int align_sound(alignment_job *j, trl_pool *pool, trl_error *err)
 
 /* ---- from likelihoods ---- */
 
-typedef struct likelihood_reader {
-    alignment_job *job;
-    trl_feature_reader *file;
-    int in_file_order; /* the format has no random access */
-    long next;         /* in file order: the utterance of `waiting`, or -1 at the end */
-    trl_matrix waiting;
-} likelihood_reader;
-
-/* In file order: reads on to an utterance of the corpus, which must come in the corpus's order. */
-static int read_on(likelihood_reader *r, long after, trl_error *err)
-{
-    const char *id;
-    int found;
-    r->next = -1;
-    while ((found = trl_feature_reader_next(r->file, &id, &r->waiting, err)) > 0) {
-        long number = trl_corpus_find(r->job->corpus, id);
-        if (number >= 0 && number <= after)
-            return trl__fail(err, TRL_EUNSUPPORTED,
-                             "%s: utterance %s comes after others that the corpus has behind it; sort the archive by "
-                             "id, or use a .scp or .trf file, which can be read in any order",
-                             r->job->options.likelihoods, id);
-        if (number >= 0) {
-            r->next = number;
-            return 0;
-        }
-    }
-    return found;
-}
-
-/* The utterance's matrix: 1, 0 when the file has none, negative on error. */
-static int find_likelihoods(likelihood_reader *r, size_t number, trl_matrix *out, trl_error *err)
-{
-    const trl_utterance *u = trl_corpus_get(r->job->corpus, number);
-    if (!r->in_file_order) {
-        int code = trl_feature_reader_find(r->file, u->id, out, err);
-        if (code == 0)
-            return 1;
-        if (code == TRL_ENOENT)
-            return 0;
-        if (code != TRL_EUNSUPPORTED)
-            return code;
-        r->in_file_order = 1;
-        code = read_on(r, -1, err);
-        if (code < 0)
-            return code;
-    }
-    while (r->next >= 0 && (size_t)r->next < number) {
-        int code = read_on(r, r->next, err);
-        if (code < 0)
-            return code;
-    }
-    if (r->next != (long)number)
-        return 0;
-    trl_matrix kept = *out;
-    *out = r->waiting;
-    r->waiting = kept;
-    int code = read_on(r, (long)number, err);
-    return code < 0 ? code : 1;
-}
-
 /* Fills a slot with an utterance's likelihoods, or with the reason why there are none. */
-static int fill_slot(likelihood_reader *r, size_t number, slot *s, trl_error *err)
+static int fill_slot(alignment_job *j, trl__likelihood_reader *r, size_t number, slot *s, trl_error *err)
 {
-    alignment_job *j = r->job;
     s->utterance = trl_corpus_get(j->corpus, number);
     s->code = 0;
-    int found = find_likelihoods(r, number, &s->likelihoods, err);
+    int found = trl__likelihood_reader_find(r, number, &s->likelihoods, err);
     if (found < 0)
         return found;
     if (!found)
         return refuse(s, TRL_FINDING_UNALIGNED, TRL_ENOENT, "the file of likelihoods has nothing for it");
-    if (s->likelihoods.cols != (size_t)j->model->tied_states)
-        return trl__fail(err, TRL_EINVAL,
-                         "%s: utterance %s has %zu likelihoods per frame, but the model has %d tied states",
-                         j->options.likelihoods, s->utterance->id, s->likelihoods.cols, (int)j->model->tied_states);
     if (s->likelihoods.rows == 0)
         return refuse(s, TRL_FINDING_UNALIGNED, TRL_EINVAL, "the file of likelihoods has no frames for it");
     return 0;
@@ -452,9 +386,8 @@ static int is_wanted(const alignment_job *j, const trl_utterance *u, int *code, 
 }
 
 /* The next utterances from *number on: as many as there are slots, or bytes. */
-static int gather_batch(likelihood_reader *r, size_t *number, size_t *filled, trl_error *err)
+static int gather_batch(alignment_job *j, trl__likelihood_reader *r, size_t *number, size_t *filled, trl_error *err)
 {
-    alignment_job *j = r->job;
     size_t bytes = 0;
     int code = 0;
     for (*filled = 0; code == 0 && *number < trl_corpus_count(j->corpus); ++*number) {
@@ -466,7 +399,7 @@ static int gather_batch(likelihood_reader *r, size_t *number, size_t *filled, tr
             continue;
         }
         slot *s = &j->slots[(*filled)++];
-        code = fill_slot(r, *number, s, err);
+        code = fill_slot(j, r, *number, s, err);
         bytes += s->likelihoods.rows * s->likelihoods.cols * sizeof(float);
     }
     return code;
@@ -474,15 +407,13 @@ static int gather_batch(likelihood_reader *r, size_t *number, size_t *filled, tr
 
 static int align_likelihoods(alignment_job *j, trl_pool *pool, trl_error *err)
 {
-    likelihood_reader r = {.job = j};
+    trl__likelihood_reader *r;
     size_t number = 0, filled = 1;
     if (j->options.only && trl_corpus_find(j->corpus, j->options.only) < 0)
         return trl__fail(err, TRL_ENOENT, "there is no utterance '%s' in the corpus", j->options.only);
-    int code = trl_feature_reader_open(j->options.likelihoods, &r.file, err);
-    if (code < 0)
-        return code;
+    int code = trl__likelihood_reader_open(j->options.likelihoods, j->corpus, j->model->tied_states, &r, err);
     while (code == 0 && filled > 0) {
-        code = gather_batch(&r, &number, &filled, err);
+        code = gather_batch(j, r, &number, &filled, err);
         if (code == 0)
             code = trl_pool_for(pool, filled, align_slot, j, err);
         for (size_t i = 0; code == 0 && i < filled; i++) {
@@ -492,8 +423,7 @@ static int align_likelihoods(alignment_job *j, trl_pool *pool, trl_error *err)
     }
     for (size_t i = 0; i < j->slot_count; i++)
         trl_matrix_free(&j->slots[i].likelihoods);
-    trl_matrix_free(&r.waiting);
-    trl_feature_reader_close(r.file);
+    trl__likelihood_reader_close(r);
     return code;
 }
 

@@ -47,6 +47,10 @@ struct trl__alignment_format {
 extern const trl__alignment_format trl__textgrid_output, trl__ctm_output, trl__jsonl_output, trl__kaldi_output,
     trl__mlf_output, trl__vtt_output, trl__srt_output;
 
+/* A line of CTM: a segment of an utterance. */
+int trl__ctm_line(trl_file *file, const char *recording, const trl_utterance *utterance, const trl_segment *segment,
+                  trl_error *err);
+
 /* Makes FOLDER/NAMEending. */
 int trl__sink_file(const trl__alignment_sink *sink, const char *name, const char *ending, trl_file **out,
                    trl_error *err);

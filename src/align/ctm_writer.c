@@ -3,8 +3,7 @@
 #include "align/alignment_format.h"
 #include "align/time_text.h"
 
-static int write_line(trl_file *file, const char *recording, const trl_utterance *u, const trl_segment *s,
-                      trl_error *err)
+int trl__ctm_line(trl_file *file, const char *recording, const trl_utterance *u, const trl_segment *s, trl_error *err)
 {
     char start[TRL__TIME_SIZE], duration[TRL__TIME_SIZE], confidence[TRL__TIME_SIZE] = "";
     int64_t from = trl__microseconds(u->start + s->start), to = trl__microseconds(u->start + s->stop);
@@ -23,7 +22,7 @@ static int write_level(trl_file *file, const char *recording, const trl_utteranc
     int code = 0;
     for (size_t i = 0; code == 0 && i < level->count; i++)
         if (level->items[i].label[0])
-            code = write_line(file, recording, u, &level->items[i], err);
+            code = trl__ctm_line(file, recording, u, &level->items[i], err);
     return code;
 }
 

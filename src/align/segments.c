@@ -11,8 +11,7 @@ trl__frame_times trl__frame_times_of(const trl_frontend_options *frontend, int32
     return times;
 }
 
-/* The boundary before frame t. */
-static double time_of(const trl__frame_times *times, int32_t t, int32_t frames)
+double trl__frame_time(const trl__frame_times *times, int32_t t, int32_t frames)
 {
     double time = t * times->shift + times->offset;
     if (t == 0 || time < 0)
@@ -52,8 +51,8 @@ static void close_segments(trl__segment_list *list, int32_t frames, const trl__f
     for (size_t i = 0; i < list->count; i++) {
         trl_segment *s = &list->items[i];
         s->end = i + 1 < list->count ? list->items[i + 1].first : frames;
-        s->start = time_of(times, s->first, frames);
-        s->stop = time_of(times, s->end, frames);
+        s->start = trl__frame_time(times, s->first, frames);
+        s->stop = trl__frame_time(times, s->end, frames);
     }
 }
 

@@ -27,6 +27,9 @@ typedef struct trl__frame_times {
 /* As align.h says; seconds <= 0: the sound ends with the last frame's window. */
 trl__frame_times trl__frame_times_of(const trl_frontend_options *frontend, int32_t frames, double seconds);
 
+/* The boundary before frame t. */
+double trl__frame_time(const trl__frame_times *times, int32_t t, int32_t frames);
+
 /* The path in the aligner's hand. word_labels: by word of the transcript; they and the model must outlive the segments.
  * slot and phone: posteriors by frame, or NULL. */
 int trl__segments_make(trl__segmentation *out, const trl_model *model, const trl__graph *graph,

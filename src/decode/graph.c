@@ -60,7 +60,7 @@ int trl_graph_fits(const trl_graph *graph, const trl_model *model, trl_error *er
                             "it anew with trellis graph");
 }
 
-/* ---- Order, and no way round without a frame ---- */
+/* ---- Order ---- */
 
 static int by_transition(const void *a, const void *b)
 {
@@ -71,28 +71,6 @@ static int by_transition(const void *a, const void *b)
                                           : (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-/* Takes states that no arc without input leads to any more, with their arcs, away. 1: all could be taken; 0: a cycle;
- * -1: out of memory. */
-static int is_acyclic(const trl_graph *g)
-{
-    int32_t *entering = trl__alloc_zero((size_t)g->states + 1, sizeof *entering), taken = 0, count = 0;
-    int32_t *queue = trl__alloc((size_t)g->states + 1, sizeof *queue);
-    for (int32_t s = 0; entering && queue && s < g->states; s++)
-        for (uint64_t a = g->first[s]; a < g->emitting[s]; a++)
-            entering[g->arcs[a].next]++;
-    for (int32_t s = 0; entering && queue && s < g->states; s++)
-        if (entering[s] == 0)
-            queue[count++] = s;
-    for (; entering && queue && taken < count; taken++)
-        for (uint64_t a = g->first[queue[taken]]; a < g->emitting[queue[taken]]; a++)
-            if (--entering[g->arcs[a].next] == 0)
-                queue[count++] = g->arcs[a].next;
-    int failed = !entering || !queue;
-    trl__free(entering);
-    trl__free(queue);
-    return failed ? -1 : count == g->states;
-}
-
 static int check_arc(const trl_graph *g, int32_t state, uint64_t a)
 {
     const trl__network_arc *arc = &g->arcs[a];
@@ -101,7 +79,7 @@ static int check_arc(const trl_graph *g, int32_t state, uint64_t a)
            (a == g->first[state] || by_transition(arc - 1, arc) < 0);
 }
 
-int trl__graph_check(const trl_graph *g, const char *name, trl_error *err)
+int trl__graph_check(trl_graph *g, const char *name, trl_error *err)
 {
     for (int32_t id = 0; id <= g->transitions; id++)
         if (id == 0 ? g->tied[id] != -1 : g->tied[id] < 0)
@@ -120,10 +98,8 @@ int trl__graph_check(const trl_graph *g, const char *name, trl_error *err)
                                  a - g->first[s], (int)s);
         }
     }
-    int acyclic = is_acyclic(g);
-    return acyclic < 0    ? trl__fail_memory(err)
-           : acyclic == 0 ? trl__fail(err, TRL_ECORRUPT, "%s: arcs that read nothing form a cycle", name)
-                          : 0;
+    int code = trl__graph_set_levels(g, err);
+    return code == TRL_EINVAL ? trl__fail(err, TRL_ECORRUPT, "%s: arcs that read nothing form a cycle", name) : code;
 }
 
 /* ---- From a machine ---- */
@@ -195,12 +171,7 @@ static int fill(trl_graph *g, const trl_model *model, const trl_fst *fst, trl_er
     g->first[0] = 0;
     for (int32_t s = 0; code == 0 && s < g->states; s++)
         code = copy_state(g, fst, s, err);
-    if (code < 0)
-        return code;
-    int acyclic = is_acyclic(g);
-    return acyclic < 0    ? trl__fail_memory(err)
-           : acyclic == 0 ? trl__fail(err, TRL_EINVAL, "arcs of the machine that read nothing form a cycle")
-                          : 0;
+    return code < 0 ? code : trl__graph_set_levels(g, err);
 }
 
 int trl__graph_from_machine(const trl_model *model, const trl_fst *fst, trl_graph **out, trl_error *err)
@@ -274,6 +245,7 @@ void trl_graph_destroy(trl_graph *g)
         trl__free(g->final);
         trl__free(g->tied);
     }
+    trl__free(g->level);
     trl_symbols_destroy(g->symbols);
     trl__free(g->provenance);
     trl__free(g);

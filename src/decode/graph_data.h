@@ -22,6 +22,8 @@ struct trl_graph {
     uint64_t *emitting; /* by state */
     trl__network_arc *arcs;
     float *final;        /* by state: cost of ending there; INFINITY: not an end */
+    int32_t *level;      /* by state: the most arcs of a way to it that reads nothing */
+    int32_t levels;      /* one above the highest */
     int32_t *tied;       /* by transition id, from 0 (-1): the model's tied state */
     int32_t transitions; /* the highest id */
     uint64_t model;      /* fingerprint of what it fits (trl__model_shape) */
@@ -29,6 +31,9 @@ struct trl_graph {
     char *provenance;
     trl__container *file; /* keeps the mapping; NULL: on the heap */
 };
+
+/* Fills level and levels from the arcs. TRL_EINVAL: arcs that read nothing form a cycle, or TRL_ENOMEM. */
+int trl__graph_set_levels(trl_graph *graph, trl_error *err);
 
 /* A hash of units, topologies, triples and tree: what a graph depends on but Gaussians and probabilities. */
 uint64_t trl__model_shape(const trl_model *model);

@@ -63,9 +63,10 @@ int trl__graph_from_machine(const trl_model *model, const trl_fst *fst, trl_grap
 /* The table of words, shared; NULL: none. */
 void trl__graph_set_words(trl_graph *graph, const trl_symbols *symbols);
 
-/* Checks indices, costs, order, and that arcs that read nothing form no cycle. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
+/* Checks indices, costs, order, and that arcs that read nothing form no cycle, whose levels it
+ * finds. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
  * `name` stands for the file. */
-int trl__graph_check(const trl_graph *graph, const char *name, trl_error *err);
+int trl__graph_check(trl_graph *graph, const char *name, trl_error *err);
 
 /* Reads a graph from an opened file, which it takes over, whatever happens. */
 int trl__graph_from_container(trl__container *file, trl_graph **out, trl_error *err);

@@ -6,24 +6,25 @@
  *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
  *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
  */
-#ifndef TRL_DECODE_SEARCH_H
-#define TRL_DECODE_SEARCH_H
+#ifndef TRL_DECODE_DECODER_H
+#define TRL_DECODE_DECODER_H
 
 #include "decode/graph_data.h"
 
 typedef struct trl__decode_options {
-    double beam;           /* cost above the best token of a frame; default 13 */
-    double lattice_beam;   /* cost above the best path; 0: only the best path is kept; default 6 */
-    int32_t most_active;   /* tokens of a frame; default 7000 */
-    int32_t least_active;  /* default 200 */
-    double word_beam;      /* of tokens that just ended a word; default: like beam */
-    double acoustic_scale; /* default 0.1 */
+    double beam;            /* cost above the best token of a frame; default 13 */
+    double lattice_beam;    /* cost above the best path; 0: only paths as good as the best; default 6 */
+    int32_t most_active;    /* tokens of a frame; default 7000 */
+    int32_t least_active;   /* default 200 */
+    double word_beam;       /* of arcs that write a word; default: as beam, with which the smaller counts */
+    double acoustic_scale;  /* default 0.1 */
     int32_t prune_interval; /* frames between prunings of the lattice; default 25 */
 } trl__decode_options;
 
 typedef struct trl__decoder trl__decoder;
 
-/* The raw lattice: states are (frame, graph state), arcs as in the graph with their costs; pruned by lattice_beam. */
+/* The raw lattice: states are (frame, graph state), arcs as in the graph with their costs; pruned by lattice_beam. No state: the search found no
+ * way through all frames. */
 typedef struct trl__raw_arc {
     int32_t next;
     int32_t transition, word;
@@ -34,7 +35,8 @@ typedef struct trl__raw_lattice {
     int32_t states, frames;
     uint32_t *first; /* states + 1; states in topological order, 0 the start */
     trl__raw_arc *arcs;
-    float *final;    /* by state: graph cost; INFINITY: none. Where no end of the graph was reached, every state of the last frame ends at cost 0 */
+    float *
+        final; /* by state: graph cost; INFINITY: none. Where no end of the graph was reached, every state of the last frame ends at cost 0 */
     int32_t *time;   /* by state: frames before it */
     int reached_end; /* 0: the sound ended in the middle of what the graph has */
 } trl__raw_lattice;
@@ -46,14 +48,21 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
 void trl__decoder_destroy(trl__decoder *decoder);
 int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
 
-/* scores[tied * stride + f]: log-likelihood of frame f of this call, natural logarithm. TRL_ENUMBER: one is NaN. */
+/* scores[tied * stride + f]: log-likelihood of frame f of this call, natural logarithm, for every tied state of the graph; -INFINITY: impossible.
+ * TRL_ENUMBER: one is NaN or infinite; the utterance can't go on then. */
 int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
 
 /* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
- * (settled = 1); valid until the next call. Memory of an endless stream stays bounded: what is settled and older than the lattice needs can be
- * let go by trl__decoder_forget (then the lattice begins there). */
+ * (settled = 1); valid until the next call. */
 int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
 
+/* All that is left within lattice_beam of the best path. Nothing can be added after it. */
 int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);
+
+/* How much was searched since the decoder was made. */
+typedef struct trl__decoder_counts {
+    uint64_t frames, tokens, links; /* tokens: made; links: before pruning */
+} trl__decoder_counts;
+trl__decoder_counts trl__decoder_count(const trl__decoder *decoder);
 
 #endif

@@ -1,0 +1,280 @@
+/* trellis decode: which words were said? */
+#include "cli.h"
+#include "corpus_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <trellis/decode.h>
+
+extern const cli_command cmd_decode;
+
+struct values {
+    cli_common common;
+    corpus_input corpus;
+    const char *output, *to, *likelihoods, *utterance, *device;
+    int no_adapt, most_active, least_active;
+    double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty;
+};
+
+/* One corpus or sound file of the command line. */
+typedef struct input {
+    trl_findings *findings;
+    trl_corpus *corpus;
+} input;
+
+typedef struct job {
+    const struct values *values;
+    trl_decode_options options;
+    trl_corpus_options reading;
+    trl_model *model;
+    trl_graph *graph;
+    trl_pool *pool;
+    trl_decoding_writer *writer;
+    input *inputs;
+    size_t count;
+    trl_decode_summary sum; /* of all inputs */
+    double log_likelihood, tokens;
+} job;
+
+/* ---- Options ---- */
+
+static int set_options(job *j)
+{
+    const struct values *v = j->values;
+    trl_decode_options *o = &j->options;
+    trl_error err;
+    int code = corpus_input_parse(&cmd_decode, &v->corpus, &j->reading, &o->channel);
+    j->reading.need_text = 0;
+    o->beam = v->beam;
+    o->lattice_beam = v->lattice_beam;
+    o->word_beam = v->word_beam > 0 ? v->word_beam : o->word_beam;
+    o->most_active = v->most_active;
+    o->least_active = v->least_active < v->most_active ? v->least_active : v->most_active;
+    o->acoustic_scale = v->acoustic_scale;
+    o->language_scale = v->language_scale;
+    o->word_penalty = v->word_penalty;
+    o->skip_bad = v->corpus.skip_bad;
+    o->likelihoods = v->likelihoods;
+    o->only = v->utterance;
+    o->device = v->device;
+    if (v->no_adapt)
+        o->adapt = 0;
+    if (code == 0 && trl_decode_options_check(o, &err) < 0)
+        code = cli_usage_error(&cmd_decode, "%s", err.text);
+    return code;
+}
+
+/* ---- Preparation ---- */
+
+static int open_writer(job *j)
+{
+    static const char *const names[] = {"text", "ctm", "jsonl", NULL};
+    trl_error err;
+    int format = TRL_DECODING_TEXT;
+    int code = cli_choose(&cmd_decode, "to", j->values->to, names, &format);
+    if (code == 0 && trl_decoding_writer_open(j->values->output ? j->values->output : "-", (trl_decoding_format)format,
+                                              &j->writer, &err) < 0)
+        code = cli_failure(&err);
+    return code;
+}
+
+static int read_inputs(job *j, char **paths, size_t count)
+{
+    int code = 0;
+    j->count = count;
+    j->inputs = calloc(count, sizeof *j->inputs);
+    if (!j->inputs)
+        return cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = corpus_input_read(paths[i], &j->reading, j->values->corpus.skip_bad, &j->inputs[i].findings,
+                                 &j->inputs[i].corpus);
+    return code;
+}
+
+static int prepare(job *j, int count, char **arguments)
+{
+    trl_error err;
+    int code = set_options(j);
+    if (code == 0)
+        code = cli_pool(&j->values->common, &j->pool);
+    if (code == 0 &&
+        (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
+         trl_graph_read(arguments[1], &j->graph, &err) < 0 || trl_graph_fits(j->graph, j->model, &err) < 0))
+        code = cli_failure(&err);
+    if (code == 0)
+        code = read_inputs(j, arguments + 2, (size_t)count - 2);
+    return code ? code : open_writer(j);
+}
+
+static void clean_up(job *j)
+{
+    trl_decoding_writer_abort(j->writer);
+    for (size_t i = 0; j->inputs && i < j->count; i++) {
+        trl_corpus_destroy(j->inputs[i].corpus);
+        trl_findings_destroy(j->inputs[i].findings);
+    }
+    free(j->inputs);
+    trl_graph_destroy(j->graph);
+    trl_model_destroy(j->model);
+    trl_pool_destroy(j->pool);
+}
+
+/* ---- The work ---- */
+
+static int use_decoding(void *user, const trl_decoding *decoding, trl_error *err)
+{
+    return trl_decoding_writer_add(((job *)user)->writer, decoding, err);
+}
+
+static void add_summary(job *j, const trl_decode_summary *s)
+{
+    trl_decode_summary *sum = &j->sum;
+    sum->utterances += s->utterances;
+    sum->skipped += s->skipped;
+    sum->unfinished += s->unfinished;
+    sum->words += s->words;
+    sum->frames += s->frames;
+    sum->seconds += s->seconds;
+    sum->adapted += s->adapted;
+    j->log_likelihood += s->log_likelihood * (double)s->frames;
+    j->tokens += s->tokens * (double)s->frames;
+}
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void say_summary(const job *j, double elapsed)
+{
+    const cli_common *common = &j->values->common;
+    const trl_decode_summary *s = &j->sum;
+    double frames = s->frames > 0 ? (double)s->frames : 1;
+    cli_say(common,
+            "%zu utterance%s, %zu words, %.1f s of sound in %.2f s (%.5f of real time); %.0f tokens and log-likelihood "
+            "%.3f per frame",
+            s->utterances, s->utterances == 1 ? "" : "s", s->words, s->seconds, elapsed,
+            s->seconds > 0 ? elapsed / s->seconds : 0, j->tokens / frames, j->log_likelihood / frames);
+    if (s->adapted > 0)
+        cli_say(common, "adapted to %zu speaker%s", s->adapted, s->adapted == 1 ? "" : "s");
+    else if (trl_decode_passes(j->model, &j->options) > 1)
+        cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
+    if (s->unfinished > 0)
+        cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
+}
+
+static int decode_inputs(job *j, trl_error *err)
+{
+    int code = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < j->count; i++)
+        count += j->options.only ? 1 : trl_corpus_count(j->inputs[i].corpus);
+    count *= (size_t)trl_decode_passes(j->model, &j->options);
+    j->options.progress = cli_progress(&j->values->common, "decoding", "utt", count);
+    for (size_t i = 0; code == 0 && i < j->count; i++) {
+        trl_decode_summary summary;
+        code = trl_decode_corpus(j->model, j->graph, j->inputs[i].corpus, &j->options, j->pool, j->inputs[i].findings,
+                                 use_decoding, j, &summary, err);
+        if (code == 0)
+            add_summary(j, &summary);
+    }
+    trl_progress_destroy(j->options.progress);
+    return code;
+}
+
+static int decode(job *j)
+{
+    trl_error err;
+    double start = clock_seconds();
+    int code = decode_inputs(j, &err);
+    if (code == 0) {
+        code = trl_decoding_writer_commit(j->writer, &err);
+        j->writer = NULL;
+    }
+    if (code < 0)
+        return cli_failure(&err);
+    say_summary(j, clock_seconds() - start);
+    for (size_t i = 0; i < j->count; i++) {
+        corpus_input_warn(&j->values->common, j->inputs[i].findings);
+        int found = corpus_input_skipped(j->inputs[i].findings, i == 0 ? j->sum.skipped : 0);
+        code = found ? found : code;
+    }
+    return code;
+}
+
+static int run(void *values, int count, char **arguments)
+{
+    job j = {.values = values, .options = trl_decode_defaults(), .reading = trl_corpus_defaults()};
+    int code = prepare(&j, count, arguments);
+    if (code == 0)
+        code = decode(&j);
+    clean_up(&j);
+    return code;
+}
+
+static const struct values defaults = {
+    .beam = 13, .lattice_beam = 6, .most_active = 7000, .least_active = 200, .acoustic_scale = 0.1};
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
+    {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl"},
+    {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
+     "ways that cost so much more than a frame's best are given up (default 13)"},
+    {"lattice-beam", 0, CLI_NUMBER, offsetof(struct values, lattice_beam), "B",
+     "ways that cost so much more than the best path are no choice at the end (default 6)"},
+    {"word-beam", 0, CLI_NUMBER, offsetof(struct values, word_beam), "B", "a narrower beam where words are written"},
+    {"max-active", 0, CLI_INT, offsetof(struct values, most_active), "N",
+     "so many tokens go on from a frame (default 7000)"},
+    {"min-active", 0, CLI_INT, offsetof(struct values, least_active), "N",
+     "so many go on although they are out of the beam (default 200)"},
+    {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, acoustic_scale), "X",
+     "factor on the log-likelihoods in the search (default 0.1)"},
+    {"lm-scale", 0, CLI_NUMBER, offsetof(struct values, language_scale), "X",
+     "weight of the graph against the log-likelihoods when the best words are chosen (default 1 / acoustic scale)"},
+    {"word-penalty", 0, CLI_NUMBER, offsetof(struct values, word_penalty), "COST",
+     "cost of every word when the best words are chosen (default 0); may be negative"},
+    {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "FILE",
+     "log-likelihoods of the model's tied states from a feature file (Kaldi's .ark or .scp …), a matrix per utterance"},
+    {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},
+    {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
+     "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
+    CORPUS_FORMAT_OPTION(struct values, corpus),
+    CORPUS_SOUND_OPTIONS(struct values, corpus),
+    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {0}};
+
+const cli_command cmd_decode = {
+    .name = "decode",
+    .synopsis = "MODEL GRAPH CORPUS|AUDIO… [-o FILE] [--to FORMAT]",
+    .summary = "finds which words were said",
+    .description =
+        "Reads sound and finds the words that were said in it: recognition. GRAPH has what can be said, down to the "
+        "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Sound files "
+        "may be given one by one.\n\n"
+        "Formats (--to):\n\n"
+        "  text    a line per utterance: its id and its words\n"
+        "  ctm     a line per word: recording channel start duration word\n"
+        "  jsonl   an object per utterance: words with times, and the costs of graph and sound\n\n"
+        "Times are seconds from the start of the sound file.\n\n"
+        "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. "
+        "What "
+        "is left within --lattice-beam of the best path is a lattice. The best words are chosen from that: they have "
+        "the least sum of acoustic cost / --lm-scale, graph cost, and --word-penalty for each word. So scales can be "
+        "tried without a new search being much different; to be exact, change --acoustic-scale along.\n\n"
+        "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
+        "three times: two passes decode and estimate a linear transform for each speaker (fMLLR) along the words they "
+        "found, the last one decodes with adapted frames. Who has less than 500 frames of speech is decoded with the "
+        "model's mixtures for frames as they come, and so is sound from a pipe. With --no-adapt everybody is.",
+    .options = options,
+    .examples = "trellis decode mono.trm loop.trg data/test\n"
+                "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
+                "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12",
+    .least = 3,
+    .most = 1 << 20,
+    .values_size = sizeof(struct values),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* The best path of a raw lattice: its words with times, and its transitions.
+ *
+ *     trl__best_words best = {0};
+ *     trl__best_words_find(&best, raw, &scale, err);
+ *     trl__best_words_time(&best, model);              // where words begin and end, by the model's units
+ */
+#ifndef TRL_DECODE_BEST_WORDS_H
+#define TRL_DECODE_BEST_WORDS_H
+
+#include "decode/decoder.h"
+#include "model/model_data.h"
+
+#include <trellis/lattice.h>
+
+typedef struct trl__best_word {
+    int32_t word;
+    int32_t first, end; /* frames [first, end) */
+} trl__best_word;
+
+typedef struct trl__best_words {
+    int is_found; /* 0: the lattice has no path */
+    int reached_end;
+    int32_t frames;
+    trl__best_word *words; /* before they are timed: from one word's arc to the next one's */
+    size_t count, capacity;
+    int32_t *transitions; /* by frame */
+    size_t transition_capacity;
+    double graph, acoustic; /* costs, unscaled */
+    trl__scratch costs, arcs;
+} trl__best_words;
+
+int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, const trl_lattice_scale *scale,
+                         trl_error *err);
+void trl__best_words_free(trl__best_words *best);
+
+/* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin. Units that know their place in the word
+ * do; without them, a word has the phones from its label to the next, less silence and noise at its ends. */
+int trl__best_words_time(trl__best_words *best, const trl_model *model, trl_error *err);
+
+#endif

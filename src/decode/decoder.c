@@ -1,0 +1,553 @@
+/* Time-synchronous beam search: token passing over a static graph (Ney and Ortmanns 1999), with all links within the beam kept and pruned
+ * backwards now and then, so that a lattice is left (Povey et al. 2012).
+ *
+ * A frame: all arcs that read it are tried for the tokens within the beam; when the best of them is known, those within its beam are taken. Where a
+ * state is reached again, the better way is kept as the token's own and both as links. Then arcs that read nothing are taken, level by
+ * level. The result depends on the order of tokens, which is always the same, and not on how many frames are given at a time.
+ *
+ * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
+ * and 20 per link of the last frames, later of those that the lattice needs. */
+#include "decode/decoder_data.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+#define BINS 256        /* of the histogram of costs */
+#define BEAM_SLACK 0.5f /* above what a limited number of tokens needed: the next frame may want more */
+
+trl__decode_options trl__decode_defaults(void)
+{
+    return (trl__decode_options){.beam = 13,
+                                 .lattice_beam = 6,
+                                 .most_active = 7000,
+                                 .least_active = 200,
+                                 .word_beam = INFINITY,
+                                 .acoustic_scale = 0.1,
+                                 .prune_interval = 25};
+}
+
+int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
+{
+    if (!(o->beam > 0))
+        return trl__fail(err, TRL_EINVAL, "beam is %g; it must be more than 0", o->beam);
+    if (!(o->lattice_beam >= 0))
+        return trl__fail(err, TRL_EINVAL, "lattice_beam is %g; it must not be negative", o->lattice_beam);
+    if (!(o->word_beam > 0))
+        return trl__fail(err, TRL_EINVAL, "word_beam is %g; it must be more than 0", o->word_beam);
+    if (!(o->acoustic_scale > 0 && isfinite(o->acoustic_scale)))
+        return trl__fail(err, TRL_EINVAL, "acoustic_scale is %g; it must be more than 0", o->acoustic_scale);
+    if (o->least_active < 0 || o->most_active < 1 || o->most_active < o->least_active)
+        return trl__fail(err, TRL_EINVAL,
+                         "%d to %d active tokens; there must be one at least, and the most not below the least",
+                         (int)o->least_active, (int)o->most_active);
+    if (o->prune_interval < 1)
+        return trl__fail(err, TRL_EINVAL, "prune_interval is %d frames; it must be at least 1", (int)o->prune_interval);
+    return 0;
+}
+
+/* ---- making one ---- */
+
+static int32_t count_tied(const trl_graph *graph)
+{
+    int32_t count = 0;
+    for (int32_t i = 1; i <= graph->transitions; i++)
+        count = graph->tied[i] >= count ? graph->tied[i] + 1 : count;
+    return count;
+}
+
+int trl__decoder_create(const trl_graph *graph, const trl__decode_options *options, trl__decoder **out, trl_error *err)
+{
+    *out = NULL;
+    trl__decode_options o = options ? *options : trl__decode_defaults();
+    int code = trl__decode_options_check(&o, err);
+    if (code < 0)
+        return code;
+    if (graph->first[graph->states] > UINT32_MAX)
+        return trl__fail(err, TRL_ELIMIT, "the graph has more than 2^32 arcs; make a smaller one");
+    trl__decoder *d = *out = trl__alloc_zero(1, sizeof *d);
+    if (!d)
+        return trl__fail_memory(err);
+    d->graph = graph;
+    d->options = o;
+    d->scale = (float)o.acoustic_scale;
+    d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
+    d->tied = count_tied(graph);
+    d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
+    d->acoustic = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->acoustic);
+    d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
+    if (d->place && d->acoustic && d->waiting) {
+        for (int32_t i = 0; i < graph->levels; i++)
+            d->waiting[i] = UINT32_MAX;
+        return 0;
+    }
+    trl__decoder_destroy(d);
+    *out = NULL;
+    return trl__fail_memory(err);
+}
+
+void trl__decoder_destroy(trl__decoder *d)
+{
+    if (!d)
+        return;
+    trl__free(d->frames);
+    trl__free(d->tokens);
+    trl__free(d->links);
+    trl__free(d->place);
+    trl__free(d->acoustic);
+    trl__free(d->waiting);
+    trl__free(d->next_waiting);
+    trl__free(d->words);
+    trl__free(d->raw.first);
+    trl__free(d->raw.arcs);
+    trl__free(d->raw.final);
+    trl__free(d->raw.time);
+    trl__scratch_free(&d->costs);
+    trl__scratch_free(&d->fresh);
+    trl__scratch_free(&d->numbers);
+    trl__scratch_free(&d->order);
+    trl__free(d);
+}
+
+/* ---- who goes on ---- */
+
+static inline float smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static void swap_floats(float *a, float *b)
+{
+    float kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The value that has `rank` others before it: quickselect with the median of three, O(count) as a rule. */
+static float select_rank(float *x, size_t count, size_t rank)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2, i = low, k = high;
+        if (x[middle] < x[low])
+            swap_floats(&x[middle], &x[low]);
+        if (x[high] < x[low])
+            swap_floats(&x[high], &x[low]);
+        if (x[high] < x[middle])
+            swap_floats(&x[high], &x[middle]);
+        float pivot = x[middle];
+        for (;; i++, k--) {
+            while (x[i] < pivot)
+                i++;
+            while (pivot < x[k])
+                k--;
+            if (i >= k)
+                break;
+            swap_floats(&x[i], &x[k]);
+        }
+        if (rank <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return x[rank];
+}
+
+typedef struct cutoff {
+    float best, limit; /* of this frame's tokens: those up to the limit go on */
+    float beam;        /* for the next frame's */
+} cutoff;
+
+static uint32_t bin_of(float cost, float best, float scale)
+{
+    uint32_t bin = (uint32_t)((cost - best) * scale);
+    return bin < BINS ? bin : BINS - 1;
+}
+
+/* The cost that has `rank` others before it: a histogram finds its bin, and it is selected among the few there. */
+static int rank_cost(trl__decoder *d, const trl__token *tokens, uint32_t count, float best, uint32_t rank, float *cost,
+                     trl_error *err)
+{
+    uint32_t bins[BINS] = {0}, bin = 0, found = 0;
+    float *costs = trl__scratch_get(&d->costs, count, sizeof *costs), worst = best;
+    if (!costs)
+        return trl__fail_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        worst = tokens[i].cost > worst ? tokens[i].cost : worst;
+    float scale = worst > best ? BINS / (worst - best) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        bins[bin_of(tokens[i].cost, best, scale)]++;
+    while (rank >= bins[bin])
+        rank -= bins[bin++];
+    for (uint32_t i = 0; i < count; i++)
+        if (bin_of(tokens[i].cost, best, scale) == bin)
+            costs[found++] = tokens[i].cost;
+    *cost = select_rank(costs, found, rank);
+    return 0;
+}
+
+/* The score beam, made narrower where it holds too many tokens, and wider where it holds too few. */
+static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, trl_error *err)
+{
+    const trl__token *tokens = d->tokens + frame->first_token;
+    const trl__decode_options *o = &d->options;
+    uint32_t within = 0;
+    int32_t rank = -1;
+    *c = (cutoff){.best = FLT_MAX, .limit = FLT_MAX, .beam = (float)o->beam};
+    for (uint32_t i = 0; i < frame->tokens; i++)
+        c->best = smaller(c->best, tokens[i].cost);
+    float edge = c->best + c->beam;
+    for (uint32_t i = 0; i < frame->tokens; i++)
+        within += tokens[i].cost <= edge;
+    if (within > (uint32_t)o->most_active)
+        rank = o->most_active - 1;
+    else if (within < (uint32_t)o->least_active && frame->tokens > (uint32_t)o->least_active)
+        rank = o->least_active - 1;
+    else if (within < (uint32_t)o->least_active)
+        c->beam = INFINITY;
+    else
+        c->limit = smaller(edge, FLT_MAX);
+    if (rank < 0)
+        return 0;
+    int code = rank_cost(d, tokens, frame->tokens, c->best, (uint32_t)rank, &c->limit, err);
+    c->beam = c->limit - c->best + BEAM_SLACK;
+    return code;
+}
+
+/* ---- one frame ---- */
+
+/* A frame in the making: its limits. */
+typedef struct step {
+    float best, limit, word_limit; /* tokens above the limit are not made, nor by an arc with a word above the other */
+    float beam, word_beam;
+} step;
+
+static inline void draw_in(step *s, float cost)
+{
+    if (cost < s->best) {
+        s->best = cost;
+        s->limit = smaller(cost + s->beam, FLT_MAX);
+        s->word_limit = smaller(cost + s->word_beam, FLT_MAX);
+    }
+}
+
+static step begin_step(const trl__decoder *d, float beam)
+{
+    float word_beam = smaller((float)d->options.word_beam, beam);
+    return (step){.best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
+}
+
+static int reserve(trl__decoder *d, uint64_t arcs, trl_error *err)
+{
+    if (d->link_count + arcs <= d->link_capacity && d->token_count + arcs <= d->token_capacity)
+        return 0;
+    if (TRL_GROW(d->links, d->link_capacity, d->link_count + (size_t)arcs) < 0 ||
+        TRL_GROW(d->tokens, d->token_capacity, d->token_count + (size_t)arcs) < 0)
+        return trl__fail_memory(err);
+    return 0;
+}
+
+/* The last frame's tokens and links are those at the end of the arrays. */
+static void close_counts(trl__decoder *d)
+{
+    const trl__frame *last = &d->frames[d->frame_count - 1];
+    d->token_count = last->first_token + last->tokens;
+    d->link_count = last->first_link + last->links;
+}
+
+/* Tries all arcs that read the frame, of all tokens that go on: links to nowhere yet. Which will be within the beam can't be foretold, so there is
+ * no branch on costs here. Returns through *tried how many are not above what is known of the limit. */
+static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, uint32_t *tried, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *before = &d->frames[d->frame_count - 2];
+    const trl__token *tokens = d->tokens + before->first_token;
+    size_t first = d->link_count, count = 0;
+    float best = INFINITY, limit = FLT_MAX, scale = d->scale;
+    for (uint32_t k = 0; k < before->tokens; k++) {
+        const trl__token token = tokens[k];
+        if (token.cost > c->limit)
+            continue;
+        uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
+        if (first + count + (size_t)(end - begin) > d->link_capacity &&
+            TRL_GROW(d->links, d->link_capacity, first + count + (size_t)(end - begin)) < 0)
+            return trl__fail_memory(err);
+        trl__link *links = d->links + first;
+        for (uint64_t i = begin; i < end; i++) {
+            const trl__network_arc *arc = &g->arcs[i];
+            float sound = acoustic[g->tied[arc->transition]];
+            float cost = token.cost - c->best + arc->cost + scale * sound;
+            links[count] = (trl__link){.from = k, .arc = (uint32_t)i, .cost = cost, .acoustic = sound};
+            count += cost <= limit;
+            best = smaller(cost, best);
+        }
+        limit = smaller(best + s->beam, FLT_MAX);
+    }
+    draw_in(s, best);
+    *tried = (uint32_t)count;
+    return 0;
+}
+
+/* Of two equally good ways to a token, the one that the lattice finds first: it has states by level. */
+static int precedes(const trl__decoder *d, const trl__frame *source, uint32_t from, uint32_t other)
+{
+    const trl__token *tokens = d->tokens + source->first_token;
+    int32_t level = d->graph->level[tokens[from].state], other_level = d->graph->level[tokens[other].state];
+    return level != other_level ? level < other_level : from < other;
+}
+
+/* Keeps the links within the beam, which is known now, and makes the tokens that they lead to. Whether a state has been reached before can't be foretold
+ * either. There is room. */
+static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint32_t tried)
+{
+    const trl__network_arc *arcs = d->graph->arcs;
+    trl__link *links = d->links + frame->first_link;
+    trl__token *tokens = d->tokens + frame->first_token;
+    trl__place_of_state *places = d->place;
+    uint32_t count = 0, kept = 0, stamp = d->stamp;
+    for (uint32_t i = 0; i < tried; i++) {
+        trl__link link = links[i];
+        const trl__network_arc *arc = &arcs[link.arc];
+        if (link.cost > (arc->word ? s->word_limit : s->limit))
+            continue;
+        trl__place_of_state *place = &places[arc->next];
+        uint32_t is_new = place->stamp != stamp;
+        link.to = is_new ? count : place->token;
+        trl__token *token = &tokens[link.to];
+        float known = is_new ? INFINITY : token->cost;
+        if (link.cost == known && precedes(d, frame - 1, link.from, links[token->back].from))
+            token->back = kept;
+        token->state = arc->next;
+        token->back = link.cost < known ? kept : token->back;
+        token->cost = smaller(link.cost, known);
+        token->extra = 0;
+        *place = (trl__place_of_state){stamp, link.to};
+        links[kept++] = link;
+        count += is_new;
+    }
+    frame->tokens = count;
+    frame->links = frame->emitting = kept;
+}
+
+static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, trl_error *err)
+{
+    uint32_t tried = 0;
+    int code = try_arcs(d, s, c, acoustic, &tried, err);
+    if (code == 0)
+        code = reserve(d, tried, err);
+    if (code < 0)
+        return code;
+    reach_states(d, s, &d->frames[d->frame_count - 1], tried);
+    close_counts(d);
+    return 0;
+}
+
+/* ---- arcs that read nothing ---- */
+
+/* Puts tokens with such arcs on the list of their level. Returns how many. */
+static int queue_tokens(trl__decoder *d, const trl__frame *frame, uint32_t from, size_t *queued, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    if (TRL_GROW(d->next_waiting, d->waiting_capacity, frame->tokens) < 0)
+        return trl__fail_memory(err);
+    for (uint32_t k = from; k < frame->tokens; k++) {
+        int32_t state = d->tokens[frame->first_token + k].state;
+        if (g->first[state] == g->emitting[state])
+            continue;
+        uint32_t *head = &d->waiting[g->level[state]];
+        d->next_waiting[k] = *head;
+        *head = k;
+        ++*queued;
+    }
+    return 0;
+}
+
+/* The token of a state, at this cost or a better one it had, by link number `link`. Ways from the frame before come first. */
+static uint32_t reach(trl__decoder *d, trl__frame *frame, int32_t state, float cost, uint32_t from, uint32_t link)
+{
+    trl__place_of_state *place = &d->place[state];
+    trl__token *tokens = d->tokens + frame->first_token;
+    if (place->stamp != d->stamp) {
+        *place = (trl__place_of_state){d->stamp, frame->tokens};
+        tokens[frame->tokens++] = (trl__token){state, cost, 0, link};
+        return place->token;
+    }
+    trl__token *token = &tokens[place->token];
+    const trl__link *links = d->links + frame->first_link;
+    if (cost < token->cost ||
+        (cost == token->cost && token->back >= frame->emitting && precedes(d, frame, from, links[token->back].from))) {
+        token->cost = cost;
+        token->back = link;
+    }
+    return place->token;
+}
+
+/* Takes the arcs of token k that read nothing. */
+static int follow(trl__decoder *d, step *s, uint32_t k, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token token = d->tokens[frame->first_token + k];
+    if (token.cost > s->limit)
+        return 0;
+    if (reserve(d, g->emitting[token.state] - g->first[token.state], err) < 0)
+        return TRL_ENOMEM;
+    for (uint64_t i = g->first[token.state]; i < g->emitting[token.state]; i++) {
+        const trl__network_arc *arc = &g->arcs[i];
+        float cost = token.cost + arc->cost;
+        if (cost > (arc->word ? s->word_limit : s->limit))
+            continue;
+        draw_in(s, cost);
+        uint32_t to = reach(d, frame, arc->next, cost, k, frame->links);
+        d->links[frame->first_link + frame->links++] = (trl__link){k, to, (uint32_t)i, cost, 0};
+    }
+    close_counts(d);
+    return 0;
+}
+
+/* What a level reaches lies on higher ones. */
+static int close_frame(trl__decoder *d, step *s, trl_error *err)
+{
+    size_t queued = 0;
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    int code = queue_tokens(d, frame, 0, &queued, err);
+    for (int32_t level = 0; queued > 0; level++) {
+        uint32_t k = d->waiting[level];
+        d->waiting[level] = UINT32_MAX;
+        for (; k != UINT32_MAX; k = d->next_waiting[k], queued--) {
+            uint32_t tokens = frame->tokens;
+            if (code == 0)
+                code = follow(d, s, k, err);
+            if (code == 0 && frame->tokens > tokens)
+                code = queue_tokens(d, frame, tokens, &queued, err);
+        }
+    }
+    return code;
+}
+
+/* ---- an utterance ---- */
+
+static int add_frame(trl__decoder *d, trl_error *err)
+{
+    if (TRL_GROW(d->frames, d->frame_capacity, d->frame_count + 1) < 0)
+        return trl__fail_memory(err);
+    d->frames[d->frame_count++] = (trl__frame){.first_token = d->token_count, .first_link = d->link_count};
+    if (++d->stamp == 0) {
+        memset(d->place, 0, (size_t)d->graph->states * sizeof *d->place);
+        d->stamp = 1;
+    }
+    return 0;
+}
+
+int trl__decoder_begin(trl__decoder *d, trl_error *err)
+{
+    d->frame_count = d->token_count = d->link_count = d->pruned = 0;
+    d->is_finished = 0;
+    int code = add_frame(d, err);
+    if (code < 0 || d->graph->start < 0)
+        return code;
+    if (reserve(d, 1, err) < 0)
+        return TRL_ENOMEM;
+    d->tokens[d->token_count++] = (trl__token){d->graph->start, 0, 0, TRL__NO_LINK};
+    d->frames[0].tokens = 1;
+    d->place[d->graph->start] = (trl__place_of_state){d->stamp, 0};
+    step s = begin_step(d, (float)d->options.beam);
+    return close_frame(d, &s, err);
+}
+
+static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
+{
+    cutoff c;
+    int code = choose_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    if (code == 0)
+        code = add_frame(d, err);
+    if (code < 0)
+        return code;
+    step s = begin_step(d, c.beam);
+    code = emit(d, &s, &c, acoustic, err);
+    if (code == 0)
+        code = close_frame(d, &s, err);
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    d->counts.frames++;
+    d->counts.tokens += frame->tokens;
+    d->counts.links += frame->links;
+    if (code == 0 && (d->frame_count - 1) % (size_t)d->options.prune_interval == 0)
+        code = trl__decoder_prune(d, 0, err);
+    return code;
+}
+
+/* Scores become costs, a row for each frame. */
+static int take_scores(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+{
+    size_t tied_states = (size_t)d->tied;
+    int is_wrong = 0;
+    for (size_t tied = 0; tied < tied_states; tied++)
+        for (size_t f = 0; f < (size_t)frames; f++) {
+            float cost = -scores[tied * stride + f];
+            is_wrong |= !(cost > -INFINITY);
+            d->acoustic[f * tied_states + tied] = cost;
+        }
+    if (!is_wrong)
+        return 0;
+    size_t f = 0, tied = 0;
+    while (d->acoustic[f * tied_states + tied] > -INFINITY)
+        if (++tied == tied_states) {
+            tied = 0;
+            f++;
+        }
+    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
+                     d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
+}
+
+int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+{
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
+    int code = 0;
+    for (int32_t f = 0; code == 0 && f < frames; f += TRL__BLOCK) {
+        int32_t count = frames - f < TRL__BLOCK ? frames - f : TRL__BLOCK;
+        code = take_scores(d, scores + f, count, stride, err);
+        for (int32_t k = 0; code == 0 && k < count; k++)
+            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, err);
+    }
+    return code;
+}
+
+/* ---- the end ---- */
+
+/* Extra costs of the last frame, above the best end. */
+static void price_ends(trl__decoder *d)
+{
+    const trl__frame *last = &d->frames[d->frame_count - 1];
+    trl__token *tokens = d->tokens + last->first_token;
+    float best = INFINITY, best_end = INFINITY;
+    for (uint32_t i = 0; i < last->tokens; i++) {
+        best = smaller(best, tokens[i].cost);
+        best_end = smaller(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
+    }
+    d->raw.reached_end = best_end < INFINITY;
+    d->best_end = d->raw.reached_end ? best_end : best;
+    for (uint32_t i = 0; i < last->tokens; i++) {
+        float extra = trl__end_extra(d, &tokens[i]);
+        tokens[i].extra = extra <= d->lattice_limit ? extra : INFINITY;
+    }
+}
+
+int trl__decoder_finish(trl__decoder *d, const trl__raw_lattice **raw, trl_error *err)
+{
+    *raw = NULL;
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "an utterance has one begin and one finish");
+    d->is_finished = 1;
+    price_ends(d);
+    int code = trl__decoder_prune(d, 1, err);
+    if (code == 0)
+        code = trl__decoder_collect(d, err);
+    if (code == 0)
+        *raw = &d->raw;
+    return code;
+}
+
+trl__decoder_counts trl__decoder_count(const trl__decoder *d)
+{
+    return d->counts;
+}

@@ -1,0 +1,89 @@
+/* What a decoder is made of.
+ *
+ * Tokens and links of all frames lie in two arrays, one frame behind the other. Frame t has what is alive after t frames of sound: its tokens, one
+ * for each graph state, and the links that lead to them, first those from tokens of frame t - 1, then those from tokens of the frame itself,
+ * by the level of their source. Tokens and links are numbered within their frame, so that older frames can shrink without those behind
+ * them being rewritten.
+ *
+ * Costs are relative: those of frame t + 1 have the best cost of frame t taken off. So floats are exact enough for any length. */
+#ifndef TRL_DECODE_DECODER_DATA_H
+#define TRL_DECODE_DECODER_DATA_H
+
+#include "base/memory.h"
+#include "decode/decoder.h"
+
+#include <float.h>
+#include <math.h>
+
+#define TRL__NO_LINK UINT32_MAX
+#define TRL__BLOCK 16 /* frames whose scores are brought into the search's order at a time: a cache line of floats */
+
+typedef struct trl__token {
+    int32_t state;
+    float cost;
+    float
+        extra; /* of the best path through it, above the best path to the last frame, as of the last pruning; INFINITY: leads nowhere */
+    uint32_t back; /* the link that gave its cost; TRL__NO_LINK: the path begins here */
+} trl__token;
+
+typedef struct trl__link {
+    uint32_t from, to; /* tokens; to TRL__NO_LINK: pruned */
+    uint32_t arc;      /* of the graph */
+    float cost;        /* of the best way that ends with it, as the costs of its frame */
+    float acoustic;    /* unscaled */
+} trl__link;
+
+typedef struct trl__frame {
+    size_t first_token, first_link;
+    uint32_t tokens, links, emitting; /* the first `emitting` links come from the frame before */
+} trl__frame;
+
+typedef struct trl__place_of_state {
+    uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
+} trl__place_of_state;
+
+struct trl__decoder {
+    const trl_graph *graph;
+    trl__decode_options options;
+    float scale, lattice_limit;
+    int32_t tied; /* states of the model that the graph knows */
+    int is_finished;
+    float best_end; /* after finish: cost of the best end */
+
+    trl__frame *frames; /* frame_count, at least one after begin */
+    size_t frame_count, frame_capacity;
+    trl__token *tokens;
+    size_t token_count, token_capacity;
+    trl__link *links;
+    size_t link_count, link_capacity;
+    size_t pruned; /* frames below this have been pruned once */
+
+    trl__place_of_state *place; /* by graph state */
+    uint32_t stamp;
+    float *acoustic;        /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
+    uint32_t *next_waiting; /* by token of the frame */
+    size_t waiting_capacity;
+
+    trl__scratch costs, fresh, numbers, order;
+    int32_t *words; /* partial result */
+    size_t word_capacity;
+    trl__raw_lattice raw;
+    size_t state_capacity, final_capacity, time_capacity, arc_capacity;
+    trl__decoder_counts counts;
+};
+
+/* What ending at a token of the last frame costs above the best end. */
+static inline float trl__end_extra(const trl__decoder *d, const trl__token *token)
+{
+    return token->cost + (d->raw.reached_end ? d->graph->final[token->state] : 0) - d->best_end;
+}
+
+/* Drops what is further than the lattice beam behind the best way to any token of the last frame; with `to_end`, to the end, as the extra
+ * costs of the last frame say. */
+int trl__decoder_prune(trl__decoder *decoder, int to_end, trl_error *err);
+
+/* Fills decoder->raw from what is left. */
+int trl__decoder_collect(trl__decoder *decoder, trl_error *err);
+
+#endif

@@ -1,0 +1,99 @@
+#include "decode/scorer.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#define BLOCK 128 /* frames */
+
+struct trl__scorer {
+    trl__stream *stream; /* NULL: no device */
+    int32_t tied_states;
+    const trl__parameters *parameters; /* NULL: likelihoods from a matrix */
+    const trl_matrix *frames;
+    trl__row *rows;
+    trl__scratch scores;
+};
+
+int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **out, trl_error *err)
+{
+    trl__scorer *s = *out = trl__alloc_zero(1, sizeof *s);
+    if (!s)
+        return trl__fail_memory(err);
+    s->tied_states = tied_states;
+    s->rows = trl__alloc((size_t)tied_states + 1, sizeof *s->rows);
+    if (!s->rows)
+        return trl__fail_memory(err);
+    return device ? trl__stream_create(device, &s->stream, err) : 0;
+}
+
+void trl__scorer_destroy(trl__scorer *s)
+{
+    if (!s)
+        return;
+    if (s->stream)
+        trl__stream_destroy(s->stream);
+    trl__free(s->rows);
+    trl__scratch_free(&s->scores);
+    trl__free(s);
+}
+
+int trl__scorer_begin(trl__scorer *s, const trl__parameters *parameters, const trl_matrix *frames, trl_error *err)
+{
+    trl__search all = {.frames = frames, .begin = 0, .end = (int32_t)frames->rows};
+    s->parameters = parameters;
+    s->frames = frames;
+    return frames->rows > 0 ? trl__stream_frames(s->stream, parameters, &all, 1, err) : 0;
+}
+
+void trl__scorer_begin_likelihoods(trl__scorer *s, const trl_matrix *likelihoods)
+{
+    s->parameters = NULL;
+    s->frames = likelihoods;
+}
+
+int32_t trl__scorer_block(const trl__scorer *s, int32_t begin)
+{
+    int32_t frames = (int32_t)s->frames->rows;
+    return frames - begin < BLOCK ? frames : begin + BLOCK;
+}
+
+static int32_t make_rows(trl__scorer *s, int32_t begin, int32_t end, size_t stride, const uint8_t *wanted)
+{
+    int32_t count = 0;
+    for (int32_t tied = 0; tied < s->tied_states; tied++)
+        if (!wanted || wanted[tied])
+            s->rows[count++] = (trl__row){tied, begin, end, (int64_t)tied * (int64_t)stride};
+    return count;
+}
+
+static void copy_likelihoods(const trl__scorer *s, int32_t rows, float *scores)
+{
+    for (int32_t r = 0; r < rows; r++) {
+        const trl__row *row = &s->rows[r];
+        for (int32_t t = row->first; t < row->end; t++)
+            scores[row->offset + t - row->first] = trl_matrix_row(s->frames, (size_t)t)[row->tied];
+    }
+}
+
+int trl__scorer_score(trl__scorer *s, int32_t begin, int32_t end, const uint8_t *wanted, const float **scores,
+                      size_t *stride, trl_error *err)
+{
+    *stride = ((size_t)(end - begin) + TRL__ROW_PAD - 1) / TRL__ROW_PAD * TRL__ROW_PAD;
+    float *out = trl__scratch_get(&s->scores, (size_t)s->tied_states * *stride + TRL__ROW_PAD, sizeof *out);
+    if (!out)
+        return trl__fail_memory(err);
+    *scores = out;
+    int32_t rows = make_rows(s, begin, end, *stride, wanted);
+    if (!s->parameters) {
+        copy_likelihoods(s, rows, out);
+        return 0;
+    }
+    trl__search search = {.frames = s->frames,
+                          .begin = begin,
+                          .end = end,
+                          .combine = TRL__LOG_ADD,
+                          .rows = rows,
+                          .row = s->rows,
+                          .scores = out};
+    int code = trl__stream_score(s->stream, s->parameters, &search, 1, err);
+    return code < 0 ? code : trl__stream_wait(s->stream, err);
+}

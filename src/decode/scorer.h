@@ -1,0 +1,34 @@
+/* Log-likelihoods for a search: blocks of frames, all tied states, or those that are wanted.
+ *
+ *     trl__scorer_create(device, tied_states, &scorer, err);                   // one per thread
+ *     trl__scorer_begin(scorer, parameters, frames, err);                      // a model on the device …
+ *     trl__scorer_begin_likelihoods(scorer, matrix);                           // … or a matrix: a column per tied state
+ *     for (begin = 0; begin < frames; begin = end) {
+ *         end = trl__scorer_block(scorer, begin);
+ *         trl__scorer_score(scorer, begin, end, NULL, &scores, &stride, err);
+ *         trl__decoder_advance(decoder, scores, end - begin, stride, err);
+ *     }
+ */
+#ifndef TRL_DECODE_SCORER_H
+#define TRL_DECODE_SCORER_H
+
+#include "backend/backend.h"
+
+typedef struct trl__scorer trl__scorer;
+
+/* device: NULL where there will be matrices only. */
+int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **out, trl_error *err);
+void trl__scorer_destroy(trl__scorer *scorer);
+
+/* Frames, matrix and parameters must stay as they are until the utterance is done. TRL_ENUMBER: a value is not finite. */
+int trl__scorer_begin(trl__scorer *scorer, const trl__parameters *parameters, const trl_matrix *frames, trl_error *err);
+void trl__scorer_begin_likelihoods(trl__scorer *scorer, const trl_matrix *likelihoods);
+
+/* Where a block that begins here ends best: in the cache, and long enough for the kernels. */
+int32_t trl__scorer_block(const trl__scorer *scorer, int32_t begin);
+
+/* (*scores)[tied * *stride + f]: frame begin + f, until the next call. wanted: by tied state; the others' scores are left undefined; NULL: all are. */
+int trl__scorer_score(trl__scorer *scorer, int32_t begin, int32_t end, const uint8_t *wanted, const float **scores,
+                      size_t *stride, trl_error *err);
+
+#endif
