@@ -152,8 +152,8 @@ static void test_threads_do_not_matter(void **state)
     }
 }
 
-/* Every copy of the folder is what a kill after that iteration leaves. */
-static void test_resumed_after_each_iteration(void **state)
+/* Every copy of the folder is what a kill after that iteration leaves: after the last of each stage, and some others. */
+static void test_resumed_after_iterations(void **state)
 {
     (void)state;
     static story told;
@@ -167,8 +167,10 @@ static void test_resumed_after_each_iteration(void **state)
     o.resume = 1;
     o.report = NULL;
     for (int i = 1; i <= told.count; i++) {
+        if (i != told.iterations[i - 1].of && i % 3 != 1)
+            continue;
         o.folder = copied_folder(i);
-        train_to(&o, i % 3, "resumed.trm");
+        train_to(&o, i % 4, "resumed.trm");
         assert_same_files("whole.trm", "resumed.trm", "resumed after iteration", i);
     }
 }
@@ -316,6 +318,7 @@ static void test_resumed_from_a_model(void **state)
     o = speech_training(&speech, "mono,tri,lda");
     trl_model *lda = train(&o, 2);
     o = speech_training(&speech, "tri,sat");
+    o.iterations = 1;
     o.from = sat;
     o.folder = work_folder("work");
     o.report = remember;
@@ -491,7 +494,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {TEST(test_threads_do_not_matter),
-                                       TEST(test_resumed_after_each_iteration),
+                                       TEST(test_resumed_after_iterations),
                                        TEST(test_resumed_after_failures),
                                        TEST(test_likelihoods_rise),
                                        TEST(test_likelihoods_rise_with_baum_welch),
