@@ -18,7 +18,6 @@
 #include <trellis/feature_file.h>
 #include <trellis/train.h>
 
-#define SPEECH_PHONES 5    /* a … e */
 #define SPEECH_STATICS 8   /* at most */
 #define SPEECH_FRAMES 4000 /* of an utterance, at most */
 
