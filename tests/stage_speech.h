@@ -32,6 +32,7 @@ typedef struct speech_options {
     const char *frontend;            /* settings beside num_ceps */
     const char *lexicon;
     double distortion; /* of the speakers */
+    double scale;      /* of all values */
     int longest;       /* frames of a state: 1 to so many */
     int constant;      /* the last coefficient is always 3 */
     int last_words;    /* the last speaker has one utterance of so many words; 0: as all */
@@ -48,6 +49,7 @@ static inline speech_options speech_defaults(void)
                             .frontend = "deltas=1",
                             .lexicon = speech_lexicon,
                             .distortion = 0.3,
+                            .scale = 1,
                             .longest = 6};
 }
 
@@ -108,6 +110,7 @@ static inline void speech_frame(stage_speech *s, int speaker, int from, int to, 
         row[k] = speech_distortion(s, speaker, k, statics);
         for (int j = 0; j < statics; j++)
             row[k] += speech_distortion(s, speaker, k, j) * clean[j];
+        row[k] *= (float)s->options.scale;
     }
     if (s->options.constant)
         row[statics - 1] = 3;

@@ -280,6 +280,34 @@ static void test_likelihoods_rise_with_baum_welch(void **state)
     check_likelihoods(TRL_EM_BAUM_WELCH);
 }
 
+/* Frames that are c times as large have densities 1 / c^dim as high, whatever the speakers' transforms do to them. */
+static void test_transforms_are_counted(void **state)
+{
+    (void)state;
+    static story told;
+    trl_train_options o = speech_training(&speech, "mono");
+    trl_model *model = train(&o, 2);
+    double score[2], scale[2] = {1, 1.2};
+    for (int i = 0; i < 2; i++) {
+        speech_options drawn = speech_defaults();
+        drawn.scale = scale[i];
+        speech_free(&speech);
+        speech_make(&speech, &drawn, "scaled.trf");
+        told = (story){0};
+        o = speech_training(&speech, "sat");
+        o.from = model;
+        o.iterations = 4;
+        o.report = remember;
+        o.user = &told;
+        trl_model_destroy(train(&o, 2));
+        score[i] = last_of(&told, "sat")->log_likelihood;
+    }
+    double expected = score[0] - trl_model_dim(model) * log(scale[1]);
+    if (fabs(score[1] - expected) > 0.2)
+        fail_msg("%g instead of %g", score[1], expected);
+    trl_model_destroy(model);
+}
+
 /* ---- From a model ---- */
 
 /* A stage from a model in memory and from its file: the first iteration's likelihood shows the model as it came. */
@@ -498,6 +526,7 @@ int main(void)
                                        TEST(test_resumed_after_failures),
                                        TEST(test_likelihoods_rise),
                                        TEST(test_likelihoods_rise_with_baum_welch),
+                                       TEST(test_transforms_are_counted),
                                        TEST(test_stages_from_a_model),
                                        TEST(test_resumed_from_a_model),
                                        TEST(test_wrong_stages_are_refused),
