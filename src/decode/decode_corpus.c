@@ -43,7 +43,7 @@ typedef struct decoding_job {
     const trl_corpus *corpus;
     trl_decode_options options;
     trl__decode_options search;
-    trl_lattice_scale scale;
+    trl__lattice_scale scale;
     trl_findings *skipped;
     trl_decode_fn use;
     void *user;
@@ -448,9 +448,9 @@ static int set_up(decoding_job *j, trl_pool *pool, trl_error *err)
     if (code < 0)
         return code;
     j->search = search_options(o);
-    j->scale = (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                   .graph = 1,
-                                   .insertion = o->word_penalty};
+    j->scale = (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                                    .graph = 1,
+                                    .insertion = o->word_penalty};
     return make_workers(j, pool, err);
 }
 
