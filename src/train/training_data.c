@@ -191,7 +191,7 @@ static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl
 static int check_width(const trl__training_data *d, trl_error *err)
 {
     trl_frontend_options o;
-    trl_frontend *frontend;
+    trl_frontend *frontend = NULL;
     if (!*d->frontend)
         return 0;
     int code = trl_frontend_preset(&o, "mfcc", err);

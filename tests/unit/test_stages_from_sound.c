@@ -183,7 +183,7 @@ static void remember(void *user, const trl_iteration *n)
 static void check_ladder(const char *stages, int is_adapted)
 {
     double last = 0;
-    trl_model *read;
+    trl_model *read = NULL;
     trl_train_options o = options(stages);
     o.report = remember;
     o.user = &last;
