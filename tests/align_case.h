@@ -29,7 +29,8 @@ static inline void open_case(align_case *c, const char *device)
 static inline void say(align_case *c, const int32_t *words, size_t count)
 {
     c->words = realloc(c->words, (count + 1) * sizeof *c->words);
-    memcpy(c->words, words, count * sizeof *words);
+    if (count > 0)
+        memcpy(c->words, words, count * sizeof *words);
     c->word_count = count;
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): freed with the case */
     must(trl__graph_build(&c->graph, c->map, c->lexicon, c->words, count, &err));
