@@ -48,6 +48,8 @@ while read -ra words; do
     contains "$err" "whole number" "${words[*]}"
     expect 2 "$TRELLIS" "${words[@]}" --threads
     contains "$err" "needs an argument" "${words[*]}"
+    expect 0 "$TRELLIS" "${words[@]}" --help
+    ! grep -q '^usage: .*…' <<<"$out" || continue # takes any number of arguments
     expect 2 "$TRELLIS" "${words[@]}" a b c d e f g h i j k l m n o p q r s t u v w x y z
     [ -z "$out" ] || wrong "${words[*]}: output in spite of too many arguments"
 done <<<"$names"
