@@ -34,7 +34,8 @@ void trl__usage_add(trl__usage *usage, const trl__graph *graph, const int32_t *w
     int32_t slot = -1;
     if (graph->slots == 1)
         return;
-    usage->pauses += (graph->slots + 1) / 2;
+    int32_t places = (graph->slots + 1) / 2;
+    usage->pauses += places;
     for (size_t i = 0; i < count; i++) {
         const trl__graph_phone *phone = &graph->phone[graph->node_phone[runs[i].node]];
         if (phone->slot == slot)

@@ -23,7 +23,7 @@ trl__decode_options trl__decode_defaults(void)
                                  .least_active = 200,
                                  .word_beam = INFINITY,
                                  .acoustic_scale = 0.1,
-                                 .prune_interval = 25};
+                                 .prune_interval = 50};
 }
 
 int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
@@ -295,8 +295,8 @@ static int precedes(const trl__decoder *d, const trl__frame *source, uint32_t fr
     return level != other_level ? level < other_level : from < other;
 }
 
-/* Keeps the links within the beam, which is known now, and makes the tokens that they lead to. Whether a state has been reached before can't be foretold
- * either. There is room. */
+/* Keeps the links within the beam, which is known now, and makes the tokens that they lead to. Whether a state has been reached before can't be
+ * foretold either: one that has not takes the next token, which waits with an infinite cost. There is room for one token more than links. */
 static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint32_t tried)
 {
     const trl__network_arc *arcs = d->graph->arcs;
@@ -304,25 +304,27 @@ static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint
     trl__token *tokens = d->tokens + frame->first_token;
     trl__place_of_state *places = d->place;
     uint32_t count = 0, kept = 0, stamp = d->stamp;
+    tokens[0].cost = INFINITY;
+    tokens[0].extra = 0;
     for (uint32_t i = 0; i < tried; i++) {
         trl__link link = links[i];
         const trl__network_arc *arc = &arcs[link.arc];
         if (link.cost > (arc->word ? s->word_limit : s->limit))
             continue;
         trl__place_of_state *place = &places[arc->next];
-        uint32_t is_new = place->stamp != stamp;
-        link.to = is_new ? count : place->token;
+        uint32_t is_new = place->stamp != stamp, choice = 0u - is_new;
+        link.to = (count & choice) | (place->token & ~choice);
         trl__token *token = &tokens[link.to];
-        float known = is_new ? INFINITY : token->cost;
-        if (link.cost == known && precedes(d, frame - 1, link.from, links[token->back].from))
+        if (link.cost == token->cost && precedes(d, frame - 1, link.from, links[token->back].from))
             token->back = kept;
         token->state = arc->next;
-        token->back = link.cost < known ? kept : token->back;
-        token->cost = smaller(link.cost, known);
-        token->extra = 0;
+        token->back = link.cost < token->cost ? kept : token->back;
+        token->cost = smaller(link.cost, token->cost);
         *place = (trl__place_of_state){stamp, link.to};
         links[kept++] = link;
         count += is_new;
+        tokens[count].cost = INFINITY;
+        tokens[count].extra = 0;
     }
     frame->tokens = count;
     frame->links = frame->emitting = kept;
@@ -333,7 +335,7 @@ static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic
     uint32_t tried = 0;
     int code = try_arcs(d, s, c, acoustic, &tried, err);
     if (code == 0)
-        code = reserve(d, tried, err);
+        code = reserve(d, (uint64_t)tried + 1, err);
     if (code < 0)
         return code;
     reach_states(d, s, &d->frames[d->frame_count - 1], tried);

@@ -18,7 +18,7 @@ typedef struct trl__decode_options {
     int32_t least_active;   /* default 200 */
     double word_beam;       /* of arcs that write a word; default: as beam, with which the smaller counts */
     double acoustic_scale;  /* default 0.1 */
-    int32_t prune_interval; /* frames between prunings of the lattice; default 25 */
+    int32_t prune_interval; /* frames between prunings of the lattice; default 50 */
 } trl__decode_options;
 
 typedef struct trl__decoder trl__decoder;

@@ -97,6 +97,23 @@ contains "$err" "empty.wav" "an empty sound"
 decode 1 empty.wav quiet.wav -q --skip-bad
 [ "${out%% *}" = quiet ] || wrong "--skip-bad: $out"
 
+# ---- A model for adapted frames ----
+expect 0 "$TRELLIS" train sounds lexicon.txt -o sat.trm -n 1 -q --set deltas=0 --stages mono,tri,sat --leaves 40
+expect 0 "$TRELLIS" graph sat.trm lexicon.txt --loop -o sat.trg -q
+expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -o adapted.jsonl --to jsonl -t 1
+contains "$err" "adapted to 2 speakers" "adaptation"
+adapted=${err##*log-likelihood }
+expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -q -o many.jsonl --to jsonl -t 7
+cmp -s adapted.jsonl many.jsonl || wrong "7 threads change what is adapted"
+expect 0 "$TRELLIS" align sat.trm sounds lexicon.txt -o aligned # the same passes, along the words that were said
+aligned=${err##*log-likelihood }
+awk -v a="${adapted%% *}" -v b="${aligned%% *}" 'BEGIN { exit !(a - b < 1 && b - a < 1) }' || wrong "adapted to something else than align: $adapted, $aligned"
+expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -o plain.txt --no-adapt
+plain=${err##*log-likelihood }
+[ "${plain%% *}" != "${adapted%% *}" ] || wrong "--no-adapt changes nothing"
+expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -q
+[ "$(sounds_like out)" = "$(sounds_like said.txt)" ] || wrong "adapted, other words than were said: $(diff said.txt out | head -n 4)"
+
 # ---- Choice of the words ----
 decode 0 sounds -q --word-penalty 1000000
 [ "$(wc -w <<<"$out")" -lt "$(wc -w <said.txt)" ] || wrong "a penalty for words leaves them all"
