@@ -106,7 +106,7 @@ adapted=${err##*log-likelihood }
 expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -q -o many.jsonl --to jsonl -t 7
 cmp -s adapted.jsonl many.jsonl || wrong "7 threads change what is adapted"
 expect 0 "$TRELLIS" align sat.trm sounds lexicon.txt -o aligned # the same passes, along the words that were said
-aligned=${err##*log-likelihood }
+aligned=${err#*log-likelihood }
 awk -v a="${adapted%% *}" -v b="${aligned%% *}" 'BEGIN { exit !(a - b < 1 && b - a < 1) }' || wrong "adapted to something else than align: $adapted, $aligned"
 expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -o plain.txt --no-adapt
 plain=${err##*log-likelihood }
