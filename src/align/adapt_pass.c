@@ -136,7 +136,7 @@ int trl__adaptation_gather_transitions(trl__adaptation *a, const trl_matrix *fra
         return trl__fail_memory(err);
     for (size_t t = 0; t < frames->rows; t++) {
         const trl__triple *triple = &a->model->triple[a->model->transition_triple[transitions[t]]];
-        tied[t] = a->model->unit_kind[triple->unit] == TRL_UNIT_PHONE ? triple->tied : -1;
+        tied[t] = trl__fmllr_counts(a->model->unit_kind[triple->unit], t) ? triple->tied : -1;
     }
     return fill_slot(a, frames, tied, slot_index, err);
 }
