@@ -140,7 +140,7 @@ static void refuses_what_can_not_be(void **state)
 
 static void round_trip(const trl_lexicon *l)
 {
-    trl_lexicon *again;
+    trl_lexicon *again = NULL;
     if (trl_lexicon_write(l, temp_path("lexicon"), &err) < 0 ||
         trl_lexicon_read(temp_path("lexicon"), NULL, &again, &err) < 0)
         fail_msg("%s", err.text);
