@@ -153,7 +153,7 @@ static void kaldis_form_keeps_every_answer(void **state)
     for (uint64_t seed = 1; seed <= CASES / 10; seed++) {
         grown_tree g;
         int32_t window[8];
-        trl_model *m = random_tree_model(seed, &g), *read;
+        trl_model *m = random_tree_model(seed, &g), *read = NULL;
         if (trl_model_write_kaldi(m, temp_path("kaldi"), seed % 2 == 0, &err) < 0 ||
             trl_model_read_kaldi(temp_path("kaldi/final.mdl"), temp_path("kaldi/phones.txt"), &read, &err) < 0)
             fail_msg("seed %d: %s", (int)seed, err.text);
