@@ -51,8 +51,8 @@ typedef struct trl_lattice_view {
     int32_t states, frames;
     const uint32_t *first; /* states + 1 */
     const trl_lattice_arc *arcs;
-    const trl_lattice_end *ends;  /* by state */
-    const int32_t *time;          /* by state: frames before it */
+    const trl_lattice_end *ends; /* by state */
+    const int32_t *time;         /* by state: frames before it */
     const int32_t *transitions;
     const trl_symbols *words; /* NULL: there are only numbers */
     int reached_end;          /* 0: no end of the graph was alive in the last frame */

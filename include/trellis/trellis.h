@@ -23,6 +23,7 @@
 #include <trellis/grammar.h>
 #include <trellis/graph.h>
 #include <trellis/label_file.h>
+#include <trellis/lattice.h>
 #include <trellis/lexicon.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>

@@ -1,0 +1,38 @@
+/* What a word lattice is made of, and how one is built: state by state, each with its arcs, in topological order.
+ *
+ *     trl__lattice_create(words, &lattice, err);
+ *     trl__lattice_add_state(lattice, err);                                        // state 0, the start
+ *     trl__lattice_add_arc(lattice, &arc, transitions, err);                       // an arc of the state added last
+ *     trl__lattice_set_end(lattice, &end, transitions, err);                       // it is final, too
+ *     …
+ *     trl__lattice_finish(lattice, err);                                           // checks all, finds the times
+ */
+#ifndef TRL_DECODE_LATTICE_DATA_H
+#define TRL_DECODE_LATTICE_DATA_H
+
+#include <trellis/lattice.h>
+
+struct trl_lattice {
+    int32_t states, frames;
+    uint32_t *first; /* states + 1 */
+    trl_lattice_arc *arcs;
+    trl_lattice_end *ends; /* by state */
+    int32_t *time;         /* by state; after finish */
+    int32_t *transitions;
+    size_t first_capacity, arc_count, arc_capacity, end_capacity, transition_count, transition_capacity;
+    trl_symbols *words; /* shared; NULL: none */
+    int reached_end;
+};
+
+/* `words` gets one more owner. */
+int trl__lattice_create(trl_symbols *words, trl_lattice **out, trl_error *err);
+int trl__lattice_add_state(trl_lattice *lattice, trl_error *err);
+
+/* Their `transition` is set here: the first of the `duration` ones that are copied. */
+int trl__lattice_add_arc(trl_lattice *lattice, const trl_lattice_arc *arc, const int32_t *transitions, trl_error *err);
+int trl__lattice_set_end(trl_lattice *lattice, const trl_lattice_end *end, const int32_t *transitions, trl_error *err);
+
+/* Returns TRL_EINVAL where an arc leads to no higher state, ways to a state or to ends differ in their frames, TRL_ENUMBER where a cost is not finite. */
+int trl__lattice_finish(trl_lattice *lattice, trl_error *err);
+
+#endif
