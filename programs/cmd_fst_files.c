@@ -431,7 +431,7 @@ static const cli_option arpa_options[] = {
     FST_OPTION("bos", 0, CLI_TEXT, bos, "WORD", "the word that begins sentences; default <s>"),
     FST_OPTION("eos", 0, CLI_TEXT, eos, "WORD", "the word that ends sentences; default </s>"),
     {0}};
-FST_COMMAND(arpa, "[FILE]", "makes an acceptor from an n-gram language model in ARPA form",
+FST_COMMAND(arpa, "[FILE]", "makes an acceptor from an n-gram language model in ARPA form or one of Sphinx's",
             "States are histories, weights negative natural logarithms; from each history an arc leads to the shorter "
             "one. The start is the "
             "history of the word that begins sentences, and the probability of the word that ends them is the final "

@@ -164,17 +164,19 @@ static const cli_option perplexity_options[] = {
 
 const cli_command cmd_lm_perplexity = {
     .name = "lm perplexity",
-    .synopsis = "LM.arpa TEXT…",
+    .synopsis = "LM TEXT…",
     .summary = "measures how well a language model predicts texts",
     .description =
-        "Events are the words and the ends of sentences. Perplexity is 10^(-L / events), L being the sum of the "
+        "LM is an ARPA file or one of Sphinx's binary files, compressed with gzip or not. Events are the words and the "
+        "ends of sentences. Perplexity is 10^(-L / events), L being the sum of the "
         "logarithms of their probabilities: the model is as unsure as if it had so many words to choose from, all "
         "alike. " TEXTS "\n\n"
         "Words that the model does not have get the probability of <unk>, if the model has that one; the last line is "
         "without them. Else they are no events, and the words behind them have no history. An event is impossible if "
         "the model gives it no probability; it is left out.",
     .options = perplexity_options,
-    .examples = "trellis lm perplexity words.arpa held-out.txt",
+    .examples = "trellis lm perplexity words.arpa held-out.txt\n"
+                "trellis lm perplexity /usr/share/pocketsphinx/model/en-us/en-us.lm.bin held-out.txt",
     .least = 2,
     .most = INT32_MAX,
     .values_size = sizeof(struct perplexity_values),

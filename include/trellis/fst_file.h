@@ -19,8 +19,8 @@ TRL_BEGIN_DECLS
  * "lattice4" for the other semirings. */
 typedef enum trl_fst_format { TRL_FST_VECTOR, TRL_FST_CONST } trl_fst_format;
 
-/* Reads any of them; text (below) as tropical, with numbers for labels; an ARPA file that begins with "\data\" as
- * tropical acceptor with its own table of words (<eps> is 0). Returns 0, TRL_ENOENT, TRL_EIO, TRL_ECORRUPT,
+/* Reads any of them; text (below) as tropical, with numbers for labels; an ARPA file that begins with "\data\", or
+ * one of Sphinx's tries, as tropical acceptor with its own table of words (<eps> is 0). Returns 0, TRL_ENOENT, TRL_EIO, TRL_ECORRUPT,
  * TRL_EFORMAT, TRL_EUNSUPPORTED (another type of machine, arc or byte order), TRL_ENUMBER (a weight that the
  * semiring does not have), TRL_ELIMIT (numbers beyond 2^31 - 1), TRL_ENOMEM. So do the other readers. */
 TRL_API int trl_fst_read(const char *path, trl_fst **out, trl_error *err);
@@ -59,7 +59,8 @@ TRL_API int trl_weight_parse(trl_semiring semiring, const char *text, trl_weight
 
 /* ---- Language models ---- */
 
-/* An n-gram model in ARPA form as an acceptor: states are histories, weights negative natural logarithms; the start
+/* An n-gram model in ARPA form, or one of Sphinx's binary forms (the trie, as en-us.lm.bin, and the older .DMP), as an
+ * acceptor: states are histories, weights negative natural logarithms; the start
  * is the history <s>, and the probability of </s> the final weight. From each history an arc labelled `backoff`
  * leads to the shorter one. Taken only where no other arc fits (phi of <trellis/fst_compose.h>), the weight of a
  * sentence is exactly the model's. Arcs are sorted by label. */

@@ -80,7 +80,7 @@ typedef struct trl_perplexity {
     double known_perplexity; /* the same without unknown words */
 } trl_perplexity;
 
-/* `model` is an ARPA file, of any program. Returns as trl_lm_train, and what trl_fst_read_arpa returns. */
+/* `model` is an ARPA file, of any program, or one of Sphinx's binary files. <UNK> is <unk>. Returns as trl_lm_train, and what trl_fst_read_arpa returns. */
 TRL_API int trl_lm_perplexity(const char *model, const char *const *texts, size_t count, trl_perplexity *out,
                               trl_error *err);
 

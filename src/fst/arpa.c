@@ -1,158 +1,68 @@
-/* ARPA n-gram models as acceptors.
- *
- * The n-grams are put into a trie, whose nodes are numbered as they come: (node of all words but the last, last
- * word) -> node. A node with children is a history that something follows, and becomes a state; the others are
- * passed over on the way to the longest history that is a state, their back-off weights added to the arc. So the
- * weight of a sentence along the arcs, taking back-off arcs only where no other fits, is the product that the ARPA
- * format defines (Katz 1987), also where a pruned model lacks prefixes or suffixes of its n-grams. O(n-grams) but
- * for the look-ups of shorter histories, which are at most the order's.
- */
+/* N-gram models in ARPA form: lines of a text, section by section, into the machine that ngram_machine.c builds. */
 #include "base/fail.h"
-#include "base/memory.h"
 #include "base/text_file.h"
-#include "fst/fst_data.h"
 #include "fst/fst_format.h"
-#include "base/tuple_table.h"
+#include "fst/ngram_machine.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MOST_ORDER 20
-#define ROOT 0 /* the empty history */
-enum { END_WORD = -1, BEGIN_WORD = -2, NO_WORD = -3 };
+#define MOST_ORDER TRL__NGRAM_MOST_ORDER
 
-/* Costs are negative natural logarithms; the sum of few of them is kept in float, as arcs have it. */
-typedef struct node {
-    int32_t parent, word;
-    int32_t suffix; /* the longest proper suffix that is a node */
-    int32_t state;  /* or TRL_NO_STATE */
-    float cost, backoff;
-    uint8_t has_cost, has_children;
-} node;
-
-typedef struct builder {
+typedef struct reader {
+    trl__ngrams ngrams;
     trl__source *source;
-    trl_arpa_options options;
-    trl__tuples index; /* (parent, word): node - 1 */
-    node *nodes;
-    size_t count, capacity;
     int order; /* of the section being read */
-    uint64_t told[MOST_ORDER + 1], seen[MOST_ORDER + 1], skipped;
+    uint64_t told[MOST_ORDER + 1], seen[MOST_ORDER + 1];
     trl_error *err;
-} builder;
+} reader;
 
-#define FAIL(b, ...) trl__source_fail((b)->source, (b)->err, __VA_ARGS__)
-
-/* ---- The trie ---- */
-
-static int32_t find_node(const builder *b, int32_t parent, int32_t word)
-{
-    int32_t key[4] = {parent, word}; /* the table takes as many as its width says */
-    int64_t tuple = trl__tuples_find(&b->index, key);
-    return tuple < 0 ? -1 : (int32_t)tuple + 1;
-}
-
-/* The node, new or old: its number, or a negative code. */
-static int32_t add_node(builder *b, int32_t parent, int32_t word)
-{
-    int32_t there = find_node(b, parent, word);
-    if (there >= 0)
-        return there;
-    if (b->count == INT32_MAX)
-        return FAIL(b, TRL_ELIMIT, "more than %d n-grams", INT32_MAX);
-    int32_t key[4] = {parent, word};
-    if (TRL_GROW(b->nodes, b->capacity, b->count + 1) < 0 || trl__tuples_add(&b->index, key) < 0)
-        return trl__fail_memory(b->err);
-    b->nodes[b->count] = (node){.parent = parent, .word = word, .state = TRL_NO_STATE};
-    b->nodes[parent].has_children = 1;
-    return (int32_t)b->count++;
-}
-
-/* ---- Reading ---- */
-
-/* The label of a word, END_WORD or BEGIN_WORD; NO_WORD: it is not known. */
-static int find_word(const builder *b, const char *text, int32_t *word)
-{
-    const trl_arpa_options *o = &b->options;
-    *word = strcmp(text, o->eos) == 0 ? END_WORD : strcmp(text, o->bos) == 0 ? BEGIN_WORD : NO_WORD;
-    if (*word != NO_WORD)
-        return 0;
-    int64_t label = trl_symbols_find(o->words, text);
-    if (label == TRL_NO_LABEL && o->add_words)
-        return trl_symbols_add_next(o->words, text, word, b->err);
-    if (label == TRL_EPSILON)
-        return FAIL(b, TRL_EFORMAT, "the word %s has the label 0, which is epsilon's", text);
-    *word = label == TRL_NO_LABEL ? NO_WORD : (int32_t)label;
-    return 0;
-}
+#define FAIL(r, ...) trl__source_fail((r)->source, (r)->err, __VA_ARGS__)
 
 /* A logarithm to base 10 as a cost. -inf, and -99 as the format's stand-in for it at <s>, are never used as such. */
-static int parse_logarithm(const builder *b, const char *text, float *cost)
+static int parse_logarithm(const reader *r, const char *text, float *cost)
 {
     double value;
     if (strcmp(text, "-inf") == 0 || strcmp(text, "-Infinity") == 0)
         value = -INFINITY;
     else if (trl__parse_double(text, &value) < 0 || fabs(value) > 1e30)
-        return FAIL(b, TRL_EFORMAT, "\"%s\" is not a logarithm", text);
+        return FAIL(r, TRL_EFORMAT, "\"%s\" is not a logarithm", text);
     *cost = (float)(-value * 2.302585092994045684);
     return 0;
 }
 
-/* The words of an n-gram. *found becomes its node; -1: it has unknown words, or <s> and </s> where nothing can be
- * read. */
-static int read_words(builder *b, char **cursor, int32_t *found)
+static int read_words(reader *r, char **cursor, int32_t *words)
 {
-    int32_t words[MOST_ORDER] = {0};
-    int usable = 1;
-    for (int i = 0; i < b->order; i++) {
+    for (int i = 0; i < r->order; i++) {
         const char *text = trl__next_field(cursor);
         if (!text)
-            return FAIL(b, TRL_EFORMAT, "an n-gram of %d words should be here", b->order);
-        int code = find_word(b, text, &words[i]);
+            return FAIL(r, TRL_EFORMAT, "an n-gram of %d words should be here", r->order);
+        int code = trl__ngrams_word(&r->ngrams, text, &words[i]);
         if (code < 0)
             return code;
-        usable &=
-            words[i] != NO_WORD && (words[i] != BEGIN_WORD || i == 0) && (words[i] != END_WORD || i == b->order - 1);
     }
-    int32_t at = usable ? ROOT : -1;
-    for (int i = 0; usable && i < b->order && at >= 0; i++)
-        at = add_node(b, at, words[i]);
-    *found = at;
-    return usable && at < 0 ? (int)at : 0;
-}
-
-static int read_ngram(builder *b, char *line)
-{
-    const char *text = trl__next_field(&line), *more;
-    float cost, backoff = 0;
-    int32_t at = -1;
-    int code = text ? parse_logarithm(b, text, &cost) : FAIL(b, TRL_EFORMAT, "an empty line");
-    if (code == 0 && cost < 0)
-        code = FAIL(b, TRL_EFORMAT, "the probability of an n-gram is above 1: 10^%s", text);
-    if (code == 0)
-        code = read_words(b, &line, &at);
-    if (code == 0 && (more = trl__next_field(&line)))
-        code = trl__next_field(&line) ? FAIL(b, TRL_EFORMAT, "more fields than an n-gram of %d words has", b->order)
-                                      : parse_logarithm(b, more, &backoff);
-    if (code < 0)
-        return code;
-    if (at < 0) {
-        b->skipped++;
-        return 0;
-    }
-    node *n = &b->nodes[at];
-    if (n->has_cost)
-        return FAIL(b, TRL_EFORMAT, "this n-gram is there twice");
-    n->has_cost = 1;
-    n->cost = cost;
-    n->backoff = backoff;
     return 0;
 }
 
+static int read_ngram(reader *r, char *line)
+{
+    const char *text = trl__next_field(&line), *more;
+    float cost, backoff = 0;
+    int32_t words[MOST_ORDER] = {0};
+    int code = text ? parse_logarithm(r, text, &cost) : FAIL(r, TRL_EFORMAT, "an empty line");
+    if (code == 0 && cost < 0)
+        code = FAIL(r, TRL_EFORMAT, "the probability of an n-gram is above 1: 10^%s", text);
+    if (code == 0)
+        code = read_words(r, &line, words);
+    if (code == 0 && (more = trl__next_field(&line)))
+        code = trl__next_field(&line) ? FAIL(r, TRL_EFORMAT, "more fields than an n-gram of %d words has", r->order)
+                                      : parse_logarithm(r, more, &backoff);
+    return code < 0 ? code : trl__ngrams_add(&r->ngrams, words, r->order, cost, backoff);
+}
+
 /* "ngram 2=1234" */
-static int read_count(builder *b, char *line)
+static int read_count(reader *r, char *line)
 {
     char *equals = strchr(line, '=');
     int64_t order, count;
@@ -160,270 +70,84 @@ static int read_count(builder *b, char *line)
         *equals = '\0';
     if (!equals || trl__parse_int(trl__trim(line + 5), &order) < 0 ||
         trl__parse_int(trl__trim(equals + 1), &count) < 0 || order < 1 || count < 0)
-        return FAIL(b, TRL_EFORMAT, "expected a number of n-grams, as in \"ngram 2=1234\"");
+        return FAIL(r, TRL_EFORMAT, "expected a number of n-grams, as in \"ngram 2=1234\"");
     if (order > MOST_ORDER)
-        return FAIL(b, TRL_ELIMIT, "n-grams of %" PRId64 " words; %d at most can be handled", order, MOST_ORDER);
-    b->told[order] = (uint64_t)count;
+        return FAIL(r, TRL_ELIMIT, "n-grams of %" PRId64 " words; %d at most can be handled", order, MOST_ORDER);
+    r->told[order] = (uint64_t)count;
     return 0;
 }
 
 /* "\2-grams:" begins a section; the one before must have been complete. */
-static int begin_section(builder *b, char *line)
+static int begin_section(reader *r, char *line)
 {
     int64_t order;
     char *dash = strchr(line, '-');
-    if (b->order > 0 && b->seen[b->order] != b->told[b->order])
-        return FAIL(b, TRL_EFORMAT, "%" PRIu64 " n-grams of %d words were announced, and %" PRIu64 " found",
-                    b->told[b->order], b->order, b->seen[b->order]);
+    if (r->order > 0 && r->seen[r->order] != r->told[r->order])
+        return FAIL(r, TRL_EFORMAT, "%" PRIu64 " n-grams of %d words were announced, and %" PRIu64 " found",
+                    r->told[r->order], r->order, r->seen[r->order]);
     if (strcmp(line, "\\end\\") == 0) {
-        for (int i = b->order + 1; i <= MOST_ORDER; i++)
-            if (b->told[i] > 0)
-                return FAIL(b, TRL_EFORMAT, "the n-grams of %d words are missing", i);
-        b->order = -1;
+        for (int i = r->order + 1; i <= MOST_ORDER; i++)
+            if (r->told[i] > 0)
+                return FAIL(r, TRL_EFORMAT, "the n-grams of %d words are missing", i);
+        r->order = -1;
         return 0;
     }
     if (!dash || strcmp(dash, "-grams:") != 0 || (*dash = '\0', trl__parse_int(line + 1, &order) < 0) ||
-        order != b->order + 1 || order > MOST_ORDER)
-        return FAIL(b, TRL_EFORMAT, "expected \\%d-grams: or \\end\\", b->order + 1);
-    b->order = (int)order;
+        order != r->order + 1 || order > MOST_ORDER)
+        return FAIL(r, TRL_EFORMAT, "expected \\%d-grams: or \\end\\", r->order + 1);
+    r->order = (int)order;
     return 0;
 }
 
-static int read_line(builder *b, char *line)
+static int read_line(reader *r, char *line)
 {
     if (*line == '\0')
         return 0;
     if (*line == '\\')
-        return begin_section(b, line);
-    if (b->order == 0 && strncmp(line, "ngram", 5) == 0)
-        return read_count(b, line);
-    if (b->order == 0)
-        return FAIL(b, TRL_EFORMAT, "expected \"ngram 1=…\" or \\1-grams:");
-    if (b->seen[b->order]++ == b->told[b->order])
-        return FAIL(b, TRL_EFORMAT, "more n-grams of %d words than the %" PRIu64 " that were announced", b->order,
-                    b->told[b->order]);
-    return read_ngram(b, line);
+        return begin_section(r, line);
+    if (r->order == 0 && strncmp(line, "ngram", 5) == 0)
+        return read_count(r, line);
+    if (r->order == 0)
+        return FAIL(r, TRL_EFORMAT, "expected \"ngram 1=…\" or \\1-grams:");
+    if (r->seen[r->order]++ == r->told[r->order])
+        return FAIL(r, TRL_EFORMAT, "more n-grams of %d words than the %" PRIu64 " that were announced", r->order,
+                    r->told[r->order]);
+    return read_ngram(r, line);
 }
 
 /* What stands in front of \data\ is for people. */
-static int read_all(builder *b)
+static int read_all(reader *r)
 {
     char *line;
     size_t length;
     int begun = 0, code = 0, more;
-    while (code == 0 && b->order >= 0 && (more = trl__source_line(b->source, &line, &length, b->err)) != 0) {
+    while (code == 0 && r->order >= 0 && (more = trl__source_line(r->source, &line, &length, r->err)) != 0) {
         if (more < 0)
             return more;
         line = trl__trim(line);
         if (begun)
-            code = read_line(b, line);
+            code = read_line(r, line);
         begun |= strcmp(line, "\\data\\") == 0;
     }
-    if (code < 0 || b->order < 0)
+    if (code < 0 || r->order < 0)
         return code;
-    return FAIL(b, TRL_EFORMAT,
+    return FAIL(r, TRL_EFORMAT,
                 begun ? "the file ends without \\end\\: it is cut off"
                       : "there is no \\data\\ line: this is no ARPA file");
-}
-
-/* ---- The machine ---- */
-
-/* The longest proper suffixes of all nodes; a node's parent comes before it. */
-static void find_suffixes(builder *b)
-{
-    for (size_t i = 1; i < b->count; i++) {
-        node *n = &b->nodes[i];
-        int32_t at = n->parent, found = -1;
-        while (at != ROOT && found < 0) {
-            at = b->nodes[at].suffix;
-            found = find_node(b, at, n->word);
-        }
-        n->suffix = found < 0 ? ROOT : found;
-    }
-}
-
-/* Where one is after these words: the longest suffix that is a state. *cost grows by the back-off weights on the
- * way. */
-static int32_t resolve(const builder *b, int32_t at, float *cost)
-{
-    while (b->nodes[at].state == TRL_NO_STATE) {
-        *cost += b->nodes[at].backoff;
-        at = b->nodes[at].suffix;
-    }
-    return b->nodes[at].state;
-}
-
-/* A history that is not listed itself, though longer n-grams begin with it, is reached at the cost that backing off
- * gives its last word. */
-static float cost_by_backing_off(const builder *b, const node *n)
-{
-    int32_t at = n->parent, found = -1;
-    float cost = 0;
-    while (at != ROOT && (found < 0 || !b->nodes[found].has_cost)) {
-        cost += b->nodes[at].backoff;
-        at = b->nodes[at].suffix;
-        found = find_node(b, at, n->word);
-    }
-    return found >= 0 && b->nodes[found].has_cost ? cost + b->nodes[found].cost : INFINITY;
-}
-
-/* Sentences begin after <s>, which is a state of its own only where that makes a difference. */
-static int make_states(builder *b, trl_fst *fst)
-{
-    int code = 0;
-    int32_t begin = find_node(b, ROOT, BEGIN_WORD), start = ROOT;
-    for (size_t i = 0; code == 0 && i < b->count; i++) {
-        int is_start = (int32_t)i == begin && b->nodes[i].backoff != 0;
-        if (b->nodes[i].has_children || i == ROOT || is_start)
-            code = trl_fst_add_state(fst, &b->nodes[i].state, b->err);
-    }
-    if (begin >= 0 && b->nodes[begin].state != TRL_NO_STATE)
-        start = begin;
-    return code < 0 ? code : trl_fst_set_start(fst, b->nodes[start].state, b->err);
-}
-
-typedef struct child {
-    int32_t word, node;
-} child;
-
-static int compare_words(const void *a, const void *b)
-{
-    int32_t x = ((const child *)a)->word, y = ((const child *)b)->word;
-    return (x > y) - (x < y);
-}
-
-/* All nodes by parent, then word; the children of p are sorted[first[p]] up to first[p + 1]. */
-static void sort_nodes(const builder *b, child *sorted, uint32_t *first)
-{
-    for (size_t i = 1; i < b->count; i++)
-        first[b->nodes[i].parent + 1]++;
-    for (size_t i = 0; i < b->count; i++)
-        first[i + 1] += first[i];
-    for (size_t i = 1; i < b->count; i++) /* first[p] runs to the end of p's children … */
-        sorted[first[b->nodes[i].parent]++] = (child){b->nodes[i].word, (int32_t)i};
-    memmove(first + 1, first, b->count * sizeof *first); /* … which is where the next one's begin */
-    first[0] = 0;
-    for (size_t i = 0; i < b->count; i++)
-        qsort(sorted + first[i], first[i + 1] - first[i], sizeof *sorted, compare_words);
-}
-
-static int add_backoff(const builder *b, trl_fst *fst, const node *n)
-{
-    int32_t label = b->options.backoff;
-    float cost = n->backoff;
-    int32_t to = resolve(b, n->suffix, &cost);
-    if (isinf(cost))
-        return 0;
-    return trl_fst_add_arc(fst, n->state, (trl_arc){label, label, {cost, 0}, to}, b->err);
-}
-
-/* The arcs of a history, sorted by label: words, and the back-off between them. */
-static int add_arcs(const builder *b, trl_fst *fst, int32_t at, const child *children, uint32_t count)
-{
-    const node *n = &b->nodes[at];
-    int pending = at != ROOT, code = 0;
-    for (uint32_t i = 0; code == 0 && i < count; i++) {
-        int32_t word = children[i].word;
-        const node *child_node = &b->nodes[children[i].node];
-        float cost = child_node->has_cost ? child_node->cost : cost_by_backing_off(b, child_node);
-        if (isinf(cost) || word == BEGIN_WORD)
-            continue;
-        if (word == END_WORD) {
-            code = trl_fst_set_final(fst, n->state, (trl_weight){cost, 0}, b->err);
-            continue;
-        }
-        if (pending && word >= b->options.backoff) {
-            code = add_backoff(b, fst, n);
-            pending = 0;
-        }
-        int32_t to = resolve(b, children[i].node, &cost);
-        if (code == 0 && !isinf(cost))
-            code = trl_fst_add_arc(fst, n->state, (trl_arc){word, word, {cost, 0}, to}, b->err);
-    }
-    return code == 0 && pending ? add_backoff(b, fst, n) : code;
-}
-
-static int make_machine(builder *b, trl_fst *fst)
-{
-    child *sorted = trl__alloc(b->count, sizeof *sorted);
-    uint32_t *first = trl__alloc_zero(b->count + 1, sizeof *first);
-    int code = sorted && first ? make_states(b, fst) : trl__fail_memory(b->err);
-    if (code == 0) {
-        find_suffixes(b);
-        sort_nodes(b, sorted, first);
-    }
-    for (size_t i = 0; code == 0 && i < b->count; i++)
-        if (b->nodes[i].state != TRL_NO_STATE)
-            code = add_arcs(b, fst, (int32_t)i, sorted + first[i], first[i + 1] - first[i]);
-    trl__free(sorted);
-    trl__free(first);
-    return code;
-}
-
-/* ---- Files ---- */
-
-static int begin(builder *b, const trl_arpa_options *options)
-{
-    trl_arpa_options *o = &b->options;
-    *o = *options;
-    o->bos = o->bos ? o->bos : "<s>";
-    o->eos = o->eos ? o->eos : "</s>";
-    if (o->semiring != TRL_TROPICAL && o->semiring != TRL_LOG)
-        return trl__fail(b->err, TRL_EINVAL, "a language model is tropical or log, not %s",
-                         trl_semiring_name(o->semiring));
-    if (o->backoff < 0)
-        return trl__fail(b->err, TRL_EINVAL, "the label of back-off arcs is negative: %" PRId32, o->backoff);
-    int code = 0;
-    if (!o->words) {
-        o->add_words = o->keep_words = 1;
-        code = trl_symbols_create("words", &o->words, b->err);
-        if (code == 0)
-            code = trl_symbols_add(o->words, "<eps>", 0, b->err);
-    } else {
-        trl_symbols_share(o->words);
-    }
-    if (code == 0 && TRL_GROW(b->nodes, b->capacity, 1) < 0)
-        code = trl__fail_memory(b->err);
-    if (code == 0)
-        b->nodes[b->count++] = (node){.parent = ROOT, .word = NO_WORD, .state = TRL_NO_STATE};
-    return code;
 }
 
 int trl__fst_read_arpa(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                        trl_error *err)
 {
-    builder b = {.source = source, .index = {.width = 2}, .err = err};
+    reader r = {.source = source, .err = err};
     *out = NULL;
-    int code = begin(&b, options);
+    int code = trl__ngrams_begin(&r.ngrams, source, options, err);
     if (code == 0)
-        code = read_all(&b);
+        code = read_all(&r);
     if (code == 0)
-        code = trl_fst_create(b.options.semiring, out, err);
-    if (code == 0)
-        code = make_machine(&b, *out);
-    if (code == 0 && b.options.keep_words)
-        trl_fst_set_symbols(*out, trl_symbols_share(b.options.words), trl_symbols_share(b.options.words));
+        code = trl__ngrams_finish(&r.ngrams, out);
     if (skipped)
-        *skipped = b.skipped;
-    if (code < 0) {
-        trl_fst_destroy(*out);
-        *out = NULL;
-    }
-    trl_symbols_destroy(b.options.words);
-    trl__tuples_free(&b.index);
-    trl__free(b.nodes);
-    return code;
-}
-
-int trl_fst_read_arpa(const char *path, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
-                      trl_error *err)
-{
-    trl__source source;
-    *out = NULL;
-    int code = trl__source_open_packed(path, &source, err);
-    if (code < 0)
-        return code;
-    code = trl__fst_read_arpa(&source, options ? options : &(trl_arpa_options){.backoff = 0}, out, skipped, err);
-    trl__source_close(&source);
+        *skipped = r.ngrams.skipped;
+    trl__ngrams_free(&r.ngrams);
     return code;
 }

@@ -15,6 +15,13 @@
 #define TRL__FST_MAGIC_BIG "\x7E\xB2\xFD\xD6"
 #define TRL__SYMBOLS_MAGIC "\x74\xFB\xB2\x7E"
 
+/* Sphinx's binary language models: the trie; the older form, of little- and big-endian computers. */
+#define TRL__SPHINX_LM_MAGIC "Trie Language Model"
+#define TRL__SPHINX_DMP_MAGIC "\x11\0\0\0Darpa Trigram LM"
+#define TRL__SPHINX_DMP_MAGIC_BIG \
+    "\0\0\0\x11"                  \
+    "Darpa Trigram LM"
+
 /* The names of the semirings in OpenFst's files: standard, log … -1: none of them. */
 const char *trl__arc_type(trl_semiring semiring);
 int trl__arc_type_find(const char *name);
@@ -27,6 +34,14 @@ int trl__fst_read_text(trl__source *source, trl_semiring semiring, const trl_fst
                        trl_error *err);
 int trl__fst_read_arpa(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                        trl_error *err);
+int trl__fst_read_sphinx_lm(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
+                            trl_error *err);
+int trl__fst_read_sphinx_dmp(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
+                             trl_error *err);
+
+/* An n-gram model of any form, by its first bytes; what trl_fst_read_arpa does. */
+int trl__fst_read_ngrams(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
+                         trl_error *err);
 
 /* Text, or OpenFst's binary form. */
 int trl__symbols_read(trl__source *source, trl_symbols **out, trl_error *err);

@@ -387,6 +387,8 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
     int binary = trl__source_starts(source, TRL__FST_MAGIC, 4, err);
     int arpa = binary == 0 ? trl__source_starts(source, "\\data\\", 6, err) : 0;
     int other = trl__source_starts(source, TRL__FST_MAGIC_BIG, 4, err);
+    if (arpa == 0)
+        arpa = trl__source_starts(source, TRL__SPHINX_LM_MAGIC, sizeof TRL__SPHINX_LM_MAGIC - 1, err);
     if (binary < 0 || arpa < 0 || other < 0)
         return binary < 0 ? binary : arpa < 0 ? arpa : other;
     if (trl__source_peek(source, err) == TRL__SOURCE_END)
@@ -396,7 +398,7 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
                               "a machine from a computer with another byte order; print it there, and compile it here");
     if (binary)
         return trl__fst_read_binary(source, out, err);
-    return arpa ? trl__fst_read_arpa(source, &(trl_arpa_options){.backoff = 0}, out, NULL, err)
+    return arpa ? trl__fst_read_ngrams(source, &(trl_arpa_options){.backoff = 0}, out, NULL, err)
                 : trl__fst_read_text(source, TRL_TROPICAL, NULL, out, err);
 }
 

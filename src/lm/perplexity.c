@@ -133,6 +133,8 @@ int trl_lm_perplexity(const char *model, const char *const *texts, size_t count,
         return code;
     walker w = {.model = fst, .words = trl_fst_input_symbols(fst), .sums = out};
     w.unknown = (int32_t)trl_symbols_find(w.words, TRL__LM_UNKNOWN);
+    if (w.unknown == TRL_NO_LABEL)
+        w.unknown = (int32_t)trl_symbols_find(w.words, "<UNK>"); /* as Sphinx and others write it */
     for (size_t i = 0; code == 0 && i < count; i++) {
         trl__source source;
         code = trl__source_open_packed(texts[i], &source, err);
