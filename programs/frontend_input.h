@@ -20,7 +20,7 @@ int frontend_input_create(const cli_command *command, const frontend_input *inpu
 #define FRONTEND_INPUT_OPTIONS(type, member)                                                                      \
     {"preset", 'p',                                                                                               \
      CLI_TEXT, offsetof(type, member.preset),                                                                     \
-     "NAME",   "mfcc (default), fbank, plp (Kaldi's conventions), htk, plp8k"},                                   \
+     "NAME",   "mfcc (default), fbank, plp (Kaldi's conventions), htk, plp8k, sphinx"},                           \
         {"config", 'c',                                                                                           \
          CLI_TEXT, offsetof(type, member.config),                                                                 \
          "FILE",   "lines KEY = VALUE over the preset; what `trellis features --describe` prints"},               \

@@ -1,7 +1,7 @@
 /* Front ends: from sound to feature vectors, by one plain description.
  *
  *     trl_frontend_options o;
- *     trl_frontend_preset(&o, "mfcc", &err);                    // or "htk", "fbank", "plp", "plp8k"
+ *     trl_frontend_preset(&o, "mfcc", &err);                    // or "htk", "fbank", "plp", "plp8k", "sphinx"
  *     trl_frontend_set(&o, "deltas", "2", &err);
  *     trl_frontend_create(&o, &frontend, &err);                 // immutable, shared by all threads
  *     trl_extractor_create(frontend, &extractor, &err);         // one per thread
@@ -38,6 +38,8 @@ typedef enum trl_window { TRL_POVEY, TRL_HAMMING, TRL_HANN, TRL_RECTANGULAR, TRL
 typedef enum trl_spectrum { TRL_POWER, TRL_MAGNITUDE } trl_spectrum;
 typedef enum trl_energy { TRL_ENERGY_NONE, TRL_ENERGY_RAW, TRL_ENERGY_WINDOWED } trl_energy;
 typedef enum trl_layout { TRL_LAYOUT_KALDI, TRL_LAYOUT_HTK } trl_layout;
+typedef enum trl_filter_axis { TRL_FILTERS_MEL, TRL_FILTERS_HERTZ } trl_filter_axis;
+typedef enum trl_dct { TRL_DCT_LAYOUT, TRL_DCT_HTK, TRL_DCT_LEGACY } trl_dct;
 typedef enum trl_cmvn_mode { TRL_CMVN_NONE, TRL_CMVN_UTTERANCE, TRL_CMVN_SPEAKER, TRL_CMVN_SLIDING } trl_cmvn_mode;
 
 /* The description; what each member means stands in trl_frontend_field_at(), and `trellis help features` prints it. */
@@ -46,18 +48,24 @@ typedef struct trl_frontend_options {
     double rate;               /* Hz */
     double frame_ms, shift_ms; /* window length and step */
     int fft_length;            /* 0: the next power of two */
-    int snip_edges;
+    int snip_edges, pad_end;
     double dither; /* 16-bit units */
     uint64_t seed;
     int remove_dc;
     double preemphasis;
+    int preemphasis_across;
     int window; /* trl_window */
     double blackman;
     int mel_bins;
+    int filter_axis; /* trl_filter_axis */
+    int filter_round, filter_unit_area;
     double low_hz, high_hz; /* high_hz <= 0: from the Nyquist frequency downwards */
     int spectrum;           /* trl_spectrum */
-    double floor;           /* of a mel bin, before the logarithm */
-    int num_ceps;           /* with C0 */
+    int denoise;
+    double floor; /* of a mel bin, before the logarithm */
+    int floor_added;
+    int dct;      /* trl_dct */
+    int num_ceps; /* with C0 */
     double lifter;
     int energy; /* trl_energy */
     double energy_floor;
@@ -67,7 +75,7 @@ typedef struct trl_frontend_options {
     double compress;
     double cepstral_scale;
     int cmvn; /* trl_cmvn_mode */
-    int cmvn_variance;
+    int cmvn_variance, cmvn_loud;
     int cmvn_window, cmvn_min_window; /* frames */
     int cmvn_center;
     int deltas; /* highest order; 0: none */
@@ -88,7 +96,7 @@ TRL_API const trl_frontend_field *trl_frontend_field_at(size_t index);
 
 /* Fills the description with a preset: "mfcc", "fbank", "plp" (Kaldi's defaults, no dither), "htk" (HTK's MFCC_0),
  * "plp8k" (the front end of the back-off acoustic model paper: 13 PLP at 8 kHz, raised-cosine window of 200 samples
- * padded to 512). Returns 0, or TRL_EINVAL naming the presets. */
+ * padded to 512), "sphinx" (CMU Sphinx's MFCC with its own defaults, 40 filters). Returns 0, or TRL_EINVAL naming the presets. */
 TRL_API int trl_frontend_preset(trl_frontend_options *options, const char *name, trl_error *err);
 
 /* Sets one member from text. Returns 0, or TRL_EINVAL saying which keys or values there are. */

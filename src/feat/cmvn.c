@@ -50,6 +50,15 @@ void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames)
         add_row(cmvn, trl_matrix_row(frames, r), 1);
 }
 
+void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud)
+{
+    for (size_t r = 0; loud && r < frames->rows; r++)
+        if (trl_matrix_row(frames, r)[0] >= 0)
+            add_row(cmvn, trl_matrix_row(frames, r), 1);
+    if (cmvn->frames == 0)
+        trl_cmvn_add(cmvn, frames);
+}
+
 void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset)
 {
     for (size_t i = 0; i < cmvn->dim; i++) {

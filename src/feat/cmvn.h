@@ -4,6 +4,9 @@
 
 #include <trellis/frontend.h>
 
+/* As trl_cmvn_add; with `loud`, without the frames whose first coefficient is negative, if any is not. */
+void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud);
+
 /* y = x * scale + offset, from sums: mean 0, and with `variance` variance 1. */
 void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset);
 

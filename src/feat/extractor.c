@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "feat/cmvn.h"
 #include "feat/frame_window.h"
+#include "feat/noise_removal.h"
 #include "feat/static_kernel.h"
 
 #include <math.h>
@@ -21,7 +22,9 @@ struct trl_extractor {
     const trl__static_kernel *kernel;
     trl__static_work work;
     int only_statics;
-    uint64_t noise; /* the dither's sequence */
+    uint64_t noise;    /* the dither's sequence */
+    trl__noise *floor; /* what denoise follows; NULL: none */
+    float last_sample; /* before the next one, for preemphasis_across */
 
     float *buffer; /* samples first … received-1, 16-bit units */
     size_t buffer_size;
@@ -67,6 +70,8 @@ static int allocate(trl_extractor *x, trl_error *err)
         code = trl__frame_window_init(&x->before_deltas, dim, reach, reach, err);
     if (code == 0)
         code = trl__frame_window_init(&x->before_splicing, (size_t)f->delta_dim, o->splice_left, o->splice_right, err);
+    if (code == 0 && o->denoise)
+        code = trl__noise_create(o->mel_bins, o->floor_added ? o->floor : 0, o->floor, &x->floor, err);
     if (code == 0 && o->cmvn == TRL_CMVN_SLIDING)
         code = trl__sliding_create(o, dim, &x->sliding, err);
     return code;
@@ -102,6 +107,7 @@ void trl_extractor_destroy(trl_extractor *x)
     trl__free(x->wide);
     trl_matrix_free(&x->whole);
     trl__sliding_destroy(x->sliding);
+    trl__free(x->floor);
     trl__frame_window_free(&x->before_deltas);
     trl__frame_window_free(&x->before_splicing);
     trl__free(x);
@@ -236,7 +242,7 @@ static int64_t frame_start(const trl_frontend *f, int64_t frame)
 static int compute(trl_extractor *x, const float *samples, size_t count, trl_matrix *frames, trl_error *err)
 {
     size_t dim = (size_t)x->frontend->static_dim;
-    trl__static_frames(x->kernel, x->frontend, &x->work, samples, count, x->statics, dim);
+    trl__static_frames(x->kernel, x->frontend, &x->work, samples, count, x->statics, dim, x->floor);
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++)
         code = put_static(x, x->statics + i * dim, frames, err);
@@ -244,12 +250,16 @@ static int compute(trl_extractor *x, const float *samples, size_t count, trl_mat
     return code;
 }
 
-/* Beyond both ends the sound continues mirrored, again and again for very short ones. */
+/* Beyond both ends the sound continues mirrored, again and again for very short ones; or, with pad_end, there is none. */
 static int compute_mirrored(trl_extractor *x, trl_matrix *frames, trl_error *err)
 {
     int64_t start = frame_start(x->frontend, x->next_frame);
     for (int64_t i = 0; i < x->frontend->length; i++) {
         int64_t s = start + i;
+        if (x->frontend->options.snip_edges && s >= x->received) {
+            x->mirrored[i] = 0;
+            continue;
+        }
         while (s < 0 || s >= x->received)
             s = s < 0 ? -s - 1 : 2 * x->received - 1 - s;
         x->mirrored[i] = x->buffer[s - x->first];
@@ -313,6 +323,11 @@ static void take_samples(trl_extractor *x, const float *samples, size_t count)
         to[i] = samples[i] * TRL__SAMPLE_SCALE;
     for (size_t i = 0; o->dither > 0 && i < count; i++)
         to[i] += (float)o->dither * trl__random_normal(o->seed, x->noise, (uint64_t)x->received + i);
+    for (size_t i = 0; o->preemphasis_across && i < count; i++) {
+        float sample = to[i];
+        to[i] = (float)(sample - o->preemphasis * x->last_sample);
+        x->last_sample = sample;
+    }
     x->received += (int64_t)count;
 }
 
@@ -320,6 +335,9 @@ static void reset(trl_extractor *x)
 {
     x->first = x->received = x->next_frame = 0;
     x->only_statics = 0;
+    x->last_sample = 0;
+    if (x->floor)
+        trl__noise_reset(x->floor);
     x->scale = x->offset = NULL;
     trl__frame_window_reset(&x->before_deltas);
     trl__frame_window_reset(&x->before_splicing);
@@ -424,7 +442,7 @@ static int prepare_whole(trl_extractor *x, const trl_matrix *statics, const trl_
     int code = trl_cmvn_create(statics->cols, &sums, err);
     if (code < 0)
         return code;
-    trl_cmvn_add(sums, statics);
+    trl__cmvn_add(sums, statics, x->frontend->options.cmvn_loud);
     use_sums(x, sums);
     trl_cmvn_destroy(sums);
     return 0;

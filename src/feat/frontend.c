@@ -117,21 +117,54 @@ static double mel_corner(const trl_frontend *f, int corner)
     return mel(o->low_hz) + corner * (mel(high) - mel(o->low_hz)) / (o->mel_bins + 1);
 }
 
-/* The FFT bin at the Nyquist frequency never counts, as in Kaldi and HTK. */
+/* The same with straight sides on the frequency axis. Corners may fall together; then that side is vertical. */
+static double hertz_triangle(const trl_frontend_options *o, double hz, const double *corner)
+{
+    double height = o->filter_unit_area ? 2 / (corner[2] - corner[0]) : 1;
+    if (hz < corner[0] || hz > corner[2] || corner[2] <= corner[0])
+        return 0;
+    double up = corner[1] > corner[0] ? (hz - corner[0]) / (corner[1] - corner[0]) : 1;
+    double down = corner[2] > corner[1] ? (corner[2] - hz) / (corner[2] - corner[1]) : 1;
+    return height * fmin(up, down);
+}
+
+/* The corners of a filter, on the axis where its sides are straight. */
+static void find_corners(const trl_frontend *f, int filter, double *corner)
+{
+    const trl_frontend_options *o = &f->options;
+    double step = o->rate / f->fft;
+    for (int c = 0; c < 3; c++) {
+        corner[c] = mel_corner(f, filter + c);
+        if (o->filter_axis == TRL_FILTERS_HERTZ)
+            corner[c] = inverse_mel(corner[c]);
+        if (o->filter_axis == TRL_FILTERS_HERTZ && o->filter_round)
+            corner[c] = floor(corner[c] / step + 0.5) * step;
+    }
+}
+
+static double filter_weight(const trl_frontend *f, const double *corner, int k)
+{
+    double hz = f->options.rate * k / f->fft;
+    return f->options.filter_axis == TRL_FILTERS_HERTZ ? hertz_triangle(&f->options, hz, corner)
+                                                       : triangle(mel(hz), corner[0], corner[1], corner[2]);
+}
+
+/* The FFT bin at the Nyquist frequency never counts, as in Kaldi, HTK and Sphinx. */
 static int make_filters(trl_frontend *f, trl_error *err)
 {
     int bins = f->options.mel_bins, points = f->fft / 2;
     f->filters = trl__alloc_zero((size_t)bins, sizeof *f->filters);
-    f->mel_weights = trl__alloc((size_t)points * 2 + (size_t)bins, sizeof *f->mel_weights);
+    f->mel_weights = trl__alloc((size_t)points * 2 + (size_t)bins * 3, sizeof *f->mel_weights);
     if (!f->filters || !f->mel_weights)
         return trl__fail_memory(err);
     float *next = f->mel_weights;
     for (int b = 0; b < bins; b++) {
         trl__mel_filter *filter = &f->filters[b];
-        double left = mel_corner(f, b), center = mel_corner(f, b + 1), right = mel_corner(f, b + 2);
+        double corner[3];
+        find_corners(f, b, corner);
         filter->weights = next;
         for (int k = 0; k < points; k++) {
-            double weight = triangle(mel(f->options.rate * k / f->fft), left, center, right);
+            double weight = filter_weight(f, corner, k);
             if (weight <= 0)
                 continue;
             if (filter->count == 0)
@@ -158,6 +191,14 @@ static int cepstrum_place(const trl_frontend_options *o, int i)
     return o->layout == TRL_LAYOUT_KALDI ? i : i == 0 ? o->num_ceps - 1 : i - 1;
 }
 
+/* Old Sphinx models have the first bin counted half and no other scale than the number of bins. */
+static double cosine_scale(const trl_frontend_options *o, int i)
+{
+    if (o->dct == TRL_DCT_LEGACY)
+        return 1.0 / o->mel_bins;
+    return sqrt((i == 0 && o->layout == TRL_LAYOUT_KALDI && o->dct != TRL_DCT_HTK ? 1.0 : 2.0) / o->mel_bins);
+}
+
 static int make_cosines(trl_frontend *f, trl_error *err)
 {
     const trl_frontend_options *o = &f->options;
@@ -166,10 +207,12 @@ static int make_cosines(trl_frontend *f, trl_error *err)
     if (!f->cosines)
         return trl__fail_memory(err);
     for (int i = 0; i < o->num_ceps; i++) {
-        double scale = sqrt((i == 0 && o->layout == TRL_LAYOUT_KALDI ? 1.0 : 2.0) / bins) * lifter_value(o, i);
+        double scale = cosine_scale(o, i) * lifter_value(o, i);
         float *row = f->cosines + cepstrum_place(o, i) * bins;
         for (int b = 0; b < bins; b++)
             row[b] = (float)(scale * cos(pi / bins * (b + 0.5) * i));
+        if (o->dct == TRL_DCT_LEGACY)
+            row[0] /= 2;
     }
     return 0;
 }
@@ -253,6 +296,9 @@ static void set_dimensions(trl_frontend *f)
     while (f->fft < f->length)
         f->fft *= 2;
     f->static_dim = o->kind == TRL_FBANK ? o->mel_bins + with_energy : o->num_ceps;
+    f->preemphasis = o->preemphasis_across ? 0 : (float)o->preemphasis;
+    f->mel_least = o->floor_added || o->denoise ? 1e-30F : (float)o->floor; /* noise_removal.c adds it at last */
+    f->mel_added = o->floor_added && !o->denoise ? (float)o->floor : 0;
     f->energy_index = !with_energy ? -1 : o->layout == TRL_LAYOUT_HTK ? f->static_dim - 1 : 0;
     f->delta_dim = f->static_dim * (1 + o->deltas);
     f->spliced_dim = f->delta_dim * (1 + o->splice_left + o->splice_right);
@@ -361,5 +407,6 @@ size_t trl_frontend_frames(const trl_frontend *frontend, size_t samples)
     size_t length = (size_t)frontend->length, shift = (size_t)frontend->shift;
     if (!frontend->options.snip_edges)
         return (samples + shift / 2) / shift;
-    return samples < length ? 0 : 1 + (samples - length) / shift;
+    size_t whole = samples < length ? 0 : 1 + (samples - length) / shift;
+    return whole + (frontend->options.pad_end && samples > whole * shift);
 }

@@ -28,6 +28,8 @@ static const char *const kinds[] = {"mfcc", "plp", "fbank", NULL};
 static const char *const windows[] = {"povey", "hamming", "hann", "rectangular", "blackman", NULL};
 static const char *const spectra[] = {"power", "magnitude", NULL};
 static const char *const energies[] = {"none", "raw", "windowed", NULL};
+static const char *const axes[] = {"mel", "hertz", NULL};
+static const char *const dcts[] = {"layout", "htk", "legacy", NULL};
 static const char *const layouts[] = {"kaldi", "htk", NULL};
 static const char *const cmvn_modes[] = {"none", "utterance", "speaker", "sliding", NULL};
 static const char *const switches[] = {"0", "1", NULL};
@@ -57,18 +59,27 @@ static const field fields[] = {
     NUMBER(shift_ms, 0.1, 1000, "step from one frame to the next, ms"),
     WHOLE(fft_length, 0, 65536, "points of the transform, a power of two; 0: the next one from the window's length up"),
     SWITCH(snip_edges, "1: only frames that lie in the sound; 0: one frame per shift, the sound mirrored at its ends"),
+    SWITCH(pad_end, "a last frame of what sound is left, zeros behind it; with snip_edges = 1"),
     NUMBER(dither, 0, 1000, "standard deviation of added noise, 16-bit units"),
     {{"seed", "whole number", "of the dither"}, VALUE_SEED, PLACE(seed), NULL, 0, 0},
     SWITCH(remove_dc, "subtract each frame's mean"),
     NUMBER(preemphasis, 0, 1, "x(n) - k x(n-1)"),
+    SWITCH(preemphasis_across, "1: from sample to sample of the whole sound, silence before it; 0: within each frame"),
     CHOICE(window, windows, "povey | hamming | hann | rectangular | blackman",
            "shape of the window; povey is Kaldi's hann to the power 0.85"),
     NUMBER(blackman, 0, 1, "the Blackman window's constant"),
     WHOLE(mel_bins, 3, TRL__MOST_BINS, "number of triangular mel filters"),
+    CHOICE(filter_axis, axes, "mel | hertz", "where the sides of the filters are straight; hertz is Sphinx's"),
+    SWITCH(filter_round, "corners of the filters lie on points of the transform; with filter_axis = hertz"),
+    SWITCH(filter_unit_area, "each filter has the area 1 (Hz), not the height 1; with filter_axis = hertz"),
     NUMBER(low_hz, 0, 192000, "lower edge of the filterbank, Hz"),
     NUMBER(high_hz, -192000, 192000, "upper edge, Hz; 0 or negative: counted from the Nyquist frequency"),
     CHOICE(spectrum, spectra, "power | magnitude", "what the filters add up; magnitude is HTK's default"),
+    SWITCH(denoise, "Sphinx's removal of noise: mel bins are weighted by what is left above a floor that follows them"),
     NUMBER(floor, 1e-30, 1e30, "least value of a mel bin; HTK takes 1, Kaldi the float epsilon"),
+    SWITCH(floor_added, "the floor is added to every mel bin, instead of being the least value"),
+    CHOICE(dct, dcts, "layout | htk | legacy",
+           "cosine transform: by the layout; C0 scaled by the square root of two; the one of old Sphinx models"),
     WHOLE(num_ceps, 1, TRL__MOST_BINS, "cepstra with C0"),
     NUMBER(lifter, 0, 1000, "cepstral liftering constant; 0: none"),
     CHOICE(energy, energies, "none | raw | windowed",
@@ -82,6 +93,7 @@ static const field fields[] = {
     CHOICE(cmvn, cmvn_modes, "none | utterance | speaker | sliding",
            "mean normalisation of the static coefficients; sliding can stream"),
     SWITCH(cmvn_variance, "normalise the variance too"),
+    SWITCH(cmvn_loud, "frames whose first coefficient is negative do not count in the mean; with cmvn = utterance"),
     WHOLE(cmvn_window, 2, 1000000, "frames of the sliding window"),
     WHOLE(cmvn_min_window, 1, 1000000, "frames it has at least, at the beginning"),
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
@@ -148,8 +160,24 @@ int trl_frontend_preset(trl_frontend_options *options, const char *name, trl_err
         o.floor = 1;
         o.energy = TRL_ENERGY_NONE;
         o.layout = TRL_LAYOUT_HTK;
+    } else if (strcmp(name, "sphinx") == 0) { /* the defaults of its programs, legacy cosine transform and all */
+        o.frame_ms = 25.625;
+        o.pad_end = o.preemphasis_across = o.floor_added = o.denoise = o.cmvn_loud = 1;
+        o.remove_dc = 0;
+        o.window = TRL_HAMMING;
+        o.mel_bins = 40;
+        o.filter_axis = TRL_FILTERS_HERTZ;
+        o.filter_round = o.filter_unit_area = 1;
+        o.low_hz = 133.33334;
+        o.high_hz = 6855.4976;
+        o.floor = 1e-4;
+        o.dct = TRL_DCT_LEGACY;
+        o.lifter = 0;
+        o.energy = TRL_ENERGY_NONE;
+        o.cmvn = TRL_CMVN_UTTERANCE;
     } else if (strcmp(name, "mfcc") != 0) {
-        return trl__fail(err, TRL_EINVAL, "there is no preset '%s'; there are mfcc, fbank, plp, plp8k, htk", name);
+        return trl__fail(err, TRL_EINVAL, "there is no preset '%s'; there are mfcc, fbank, plp, plp8k, htk, sphinx",
+                         name);
     }
     *options = o;
     return 0;
@@ -216,7 +244,7 @@ int trl_frontend_set(trl_frontend_options *options, const char *key, const char 
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (strstr(fields[i].shown.name, key) || strstr(key, fields[i].shown.name))
             return trl__fail(err, TRL_EINVAL, "a front end has no '%s'; did you mean %s?", key, fields[i].shown.name);
-    char keys[800] = "";
+    char keys[1200] = "";
     for (size_t i = 0, used = 0; i < FIELD_COUNT && used < sizeof keys; i++)
         used += (size_t)snprintf(keys + used, sizeof keys - used, " %s", fields[i].shown.name);
     return trl__fail(err, TRL_EINVAL, "a front end has no '%s'; it has%s", key, keys);

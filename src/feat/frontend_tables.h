@@ -30,7 +30,9 @@ struct trl_frontend {
     int length, shift; /* samples */
     int fft;           /* real points, a power of two */
     int static_dim, delta_dim, spliced_dim, dim;
-    int energy_index; /* of the coefficient that log energy replaces or adds; -1: none */
+    float preemphasis;          /* within a frame */
+    float mel_least, mel_added; /* what a mel bin is at least, after what is added to it */
+    int energy_index;           /* of the coefficient that log energy replaces or adds; -1: none */
 
     float *window; /* [length] */
     int *position; /* [fft / 2]: where complex input j goes, so that the passes end in natural order */

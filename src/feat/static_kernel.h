@@ -7,6 +7,7 @@
 #define TRL_FEAT_STATIC_KERNEL_H
 
 #include "feat/frontend_tables.h"
+#include "feat/noise_removal.h"
 
 #define TRL__MOST_LANES 8
 
@@ -38,14 +39,20 @@ const trl__static_kernel *trl__static_kernel_choose(void);
 /* Allocates the working memory: one block, which begins at work->time and is freed by trl__free(work->time). */
 int trl__static_work_create(const trl_frontend *frontend, trl__static_work *work, trl_error *err);
 
-/* All steps for up to kernel->lanes frames. */
+/* All steps for up to kernel->lanes frames, which follow those before. */
 static inline void trl__static_frames(const trl__static_kernel *kernel, const trl_frontend *frontend,
                                       trl__static_work *work, const float *samples, size_t count, float *out,
-                                      size_t stride)
+                                      size_t stride, trl__noise *noise)
 {
     kernel->window(frontend, work, samples, count);
     kernel->transform(frontend, work);
     kernel->filterbank(frontend, work);
+    for (size_t i = 0; noise && i < count; i++) {
+        if (kernel->lanes == 1)
+            trl__noise_remove_wide(noise, (double *)(void *)work->mel);
+        else
+            trl__noise_remove(noise, work->mel + i, kernel->lanes);
+    }
     kernel->cepstra(frontend, work, count, out, stride);
 }
 

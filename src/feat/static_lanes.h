@@ -144,7 +144,7 @@ static void window(const trl_frontend *f, trl__static_work *w, const float *samp
     lanes mean = gather(f, w, samples, count) / (float)f->length;
     if (!f->options.remove_dc)
         mean = splat(0);
-    lanes emphasis = splat((float)f->options.preemphasis), raw = splat(0), windowed = splat(0);
+    lanes emphasis = splat(f->preemphasis), raw = splat(0), windowed = splat(0);
     lanes previous = load(w->time) - mean; /* before the first sample stands the first sample itself */
     int pairs = f->length / 2;
     for (int j = 0; j < f->fft / 2; j++) {
@@ -256,7 +256,7 @@ static void transform(const trl_frontend *f, trl__static_work *w)
 /* Mel energies, floored; two sums run side by side to hide the additions' latency. */
 static void filterbank(const trl_frontend *f, trl__static_work *w)
 {
-    lanes least = splat((float)f->options.floor);
+    lanes least = splat(f->mel_least), added = splat(f->mel_added);
     for (int b = 0; b < f->options.mel_bins; b++) {
         const trl__mel_filter *filter = &f->filters[b];
         const float *power = w->time + (size_t)filter->first * LANES;
@@ -268,7 +268,7 @@ static void filterbank(const trl_frontend *f, trl__static_work *w)
         }
         if (i < filter->count)
             even += filter->weights[i] * load(power + (size_t)i * LANES);
-        store(w->mel + (size_t)b * LANES, larger(even + odd, least));
+        store(w->mel + (size_t)b * LANES, larger(even + odd + added, least));
     }
 }
 

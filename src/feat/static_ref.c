@@ -41,10 +41,10 @@ static void window(const trl_frontend *f, trl__static_work *w, const float *samp
         x[i] = (double)samples[i];
     if (o->remove_dc)
         remove_mean(x, f->length);
-    double energy = sum_of_squares(x, f->length);
+    double energy = sum_of_squares(x, f->length), emphasis = o->preemphasis_across ? 0 : o->preemphasis;
     for (int i = f->length - 1; i > 0; i--)
-        x[i] -= o->preemphasis * x[i - 1];
-    x[0] -= o->preemphasis * x[0];
+        x[i] -= emphasis * x[i - 1];
+    x[0] -= emphasis * x[0];
     for (int i = 0; i < f->length; i++)
         x[i] *= (double)f->window[i];
     if (o->energy == TRL_ENERGY_WINDOWED)
@@ -95,7 +95,7 @@ static void filterbank(const trl_frontend *f, trl__static_work *w)
         mel[b] = 0;
         for (int i = 0; i < f->filters[b].count; i++)
             mel[b] += (double)f->filters[b].weights[i] * power[f->filters[b].first + i];
-        mel[b] = fmax(mel[b], f->options.floor);
+        mel[b] = fmax(mel[b] + (double)f->mel_added, (double)f->mel_least);
     }
 }
 

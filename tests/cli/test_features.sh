@@ -58,7 +58,7 @@ expect 2 "$TRELLIS" features - --plot piped.png <corpus/anna/a1.wav
 contains "$err" "name a file" "a picture of standard input"
 
 # ---- Front ends ----
-for preset in mfcc fbank plp plp8k htk; do
+for preset in mfcc fbank plp plp8k htk sphinx; do
     expect 0 "$TRELLIS" features --preset $preset --describe --set deltas=1 --set window=hamming
     cp out first.conf
     expect 0 "$TRELLIS" features --config first.conf --describe

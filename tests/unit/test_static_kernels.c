@@ -112,7 +112,7 @@ static trl_matrix rows_of(const trl__static_kernel *kernel, const trl_frontend *
     assert_int_equal(trl__static_work_create(f, &work, &err), 0);
     for (size_t t = 0; t < frames; t += group)
         trl__static_frames(kernel, f, &work, samples + t * (size_t)f->shift, frames - t < group ? frames - t : group,
-                           trl_matrix_row(&rows, t), rows.stride);
+                           trl_matrix_row(&rows, t), rows.stride, NULL);
     trl__free(work.time);
     return rows;
 }
