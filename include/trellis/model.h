@@ -79,6 +79,12 @@ TRL_API int trl_model_write_htk(const trl_model *model, const char *path, int bi
 TRL_API int trl_model_read_kaldi(const char *mdl, const char *phones, trl_model **out, trl_error *err);
 TRL_API int trl_model_write_kaldi(const trl_model *model, const char *folder, int binary, trl_error *err);
 
+/* CMU Sphinx: a folder with mdef (text or binary), means, variances, transition_matrices, sendump or mixture_weights, and
+ * perhaps feat.params and feature_transform. Continuous models become ordinary ones; the codebooks of semi-continuous and phonetically tied ones
+ * stay shared: then the tied states have no Gaussians of their own, and the model can be used but not trained. Returns as
+ * trl_model_read, and TRL_EUNSUPPORTED (features or sizes that are not known). */
+TRL_API int trl_model_read_sphinx(const char *folder, trl_model **out, trl_error *err);
+
 /* Any of these formats, recognised by how the file begins; a folder is Kaldi's, with final.mdl in it. `list`: HTK's HMM list, or Kaldi's
  * phones.txt (NULL: the one beside the model, if there is one). Returns what the format's reader returns, or TRL_EFORMAT. */
 TRL_API int trl_model_import(const char *path, const char *list, trl_model **out, trl_error *err);

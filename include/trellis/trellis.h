@@ -25,6 +25,7 @@
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
 #include <trellis/lexicon.h>
+#include <trellis/likelihood.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>

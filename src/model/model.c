@@ -106,6 +106,7 @@ void trl_model_destroy(trl_model *model)
     trl__model_set_independent(model, NULL, NULL, NULL, NULL);
     trl__container_close(model->file);
     trl__tree_destroy(model->tree);
+    trl__shared_mixtures_destroy(model->shared);
     for (int32_t t = 0; model->topology && t < model->topologies; t++)
         trl__topology_free(&model->topology[t]);
     trl__free(model->topology);
@@ -231,6 +232,8 @@ int trl__model_copy(const trl_model *model, trl_model **out, trl_error *err)
         code = copy_transitions(model, copy, err);
     if (code == 0)
         code = copy_all_mixtures(model, copy, err);
+    if (code == 0 && model->shared)
+        code = trl__shared_mixtures_copy(model->shared, model->dim, model->tied_states, &copy->shared, err);
     if (code == 0 && model->tree)
         code = trl__tree_copy(model->tree, &copy->tree, err);
     if (code < 0)

@@ -4,6 +4,7 @@
 
 #include "base/container.h"
 #include "base/string_table.h"
+#include "model/shared_mixtures.h"
 #include "model/tree.h"
 
 #include <trellis/model.h>
@@ -63,6 +64,8 @@ struct trl_model {
     float *log_weight;       /* by Gaussian */
     float *mean, *variance;  /* Gaussian * dim + k */
     uint8_t mapped;          /* 1: these four lie in `file`; 0: on the heap */
+
+    trl__shared_mixtures *shared; /* codebooks in place of these; then all first_gaussian are 0. NULL: none */
 
     trl__tree *tree; /* chooses among the tied states of a unit's state; NULL: there is one for each */
 

@@ -1,7 +1,8 @@
-/* The model file: a container of kind "model", version 1; with a tree or mixtures for a first pass, version 2.
+/* The model file: a container of kind "model", version 1; with a tree or mixtures for a first pass, version 2; with
+ * codebooks, version 3.
  *
  *     model            16 bytes: i32 dimension, u32 word positions (0, 1), f32 probability of silence, u32 parts (1: a
- *                      tree, 2: mixtures for a first pass, 3: both; 0 in version 1)
+ *                      tree, 2: mixtures for a first pass, 4: codebooks, or sums of these; 0 in version 1)
  *     frontend, lexicon, provenance, history      texts; empty: none
  *     units            names, each ended by a NUL
  *     unit_kinds       u8 per unit
@@ -14,6 +15,11 @@
  *     log_weights, means, variances      f32 per Gaussian, and per Gaussian and dimension
  *     tree, tree_roots, tree_nodes, set_names, sets      see tree_file.c
  *     indep_first, indep_weights, indep_means, indep_variances      like the four of the mixtures
+ *
+ *     shared           i32 codebooks, densities, best ones that count; f32 floor
+ *     shared_streams, shared_books      i32 per stream: dimensions; per tied state: codebook
+ *     shared_weights   f32 per tied state, stream and density: log weight
+ *     shared_means, shared_vars      f32 per codebook, density and dimension. With codebooks the mixtures above are empty
  *
  * The mixtures are used where they lie in the mapped file; all else is small and copied. Reading costs one pass for
  * the checksums and one for the checks (model_finish.c).
@@ -28,9 +34,9 @@
 #include <string.h>
 
 #define KIND "model"
-#define VERSION 2
+#define VERSION 3
 
-enum { HAS_TREE = 1, HAS_INDEPENDENT = 2 };
+enum { HAS_TREE = 1, HAS_INDEPENDENT = 2, HAS_SHARED = 4 };
 
 typedef struct file_header {
     int32_t dim;
@@ -43,6 +49,12 @@ typedef struct file_triple {
     int32_t unit, state, tied, pool;
 } file_triple;
 
+typedef struct file_shared {
+    int32_t codebooks, densities, top;
+    float floor;
+} file_shared;
+
+_Static_assert(sizeof(file_shared) == 16, "the file's layout is the struct's");
 _Static_assert(sizeof(file_header) == 16 && sizeof(trl__arc) == 8 && sizeof(file_triple) == 16,
                "the file's layout is the structs'");
 
@@ -124,6 +136,26 @@ static int write_mixtures(const trl_model *m, const mixture_names *names, trl__c
     return code < 0 ? code : trl__container_add(writer, names->variances, m->variance, numbers, err);
 }
 
+static int write_shared(const trl_model *m, trl__container_writer *writer, trl_error *err)
+{
+    const trl__shared_mixtures *s = m->shared;
+    const file_shared header = {s->codebooks, s->densities, s->top, s->floor};
+    size_t numbers = (size_t)s->codebooks * (size_t)s->densities * (size_t)m->dim * sizeof(float);
+    size_t weights = (size_t)m->tied_states * (size_t)s->streams * (size_t)s->densities * sizeof(float);
+    int code = trl__container_add(writer, "shared", &header, sizeof header, err);
+    if (code == 0)
+        code = trl__container_add(writer, "shared_streams", s->stream_dim, (size_t)s->streams * sizeof *s->stream_dim,
+                                  err);
+    if (code == 0)
+        code =
+            trl__container_add(writer, "shared_books", s->codebook, (size_t)m->tied_states * sizeof *s->codebook, err);
+    if (code == 0)
+        code = trl__container_add(writer, "shared_weights", s->log_weight, weights, err);
+    if (code == 0)
+        code = trl__container_add(writer, "shared_means", s->mean, numbers, err);
+    return code < 0 ? code : trl__container_add(writer, "shared_vars", s->variance, numbers, err);
+}
+
 static int write_sections(const trl_model *m, trl__container_writer *writer, trl_error *err)
 {
     const trl_model first_pass = trl__model_first_pass(m);
@@ -138,6 +170,8 @@ static int write_sections(const trl_model *m, trl__container_writer *writer, trl
         code = write_mixtures(m, &own, writer, err);
     if (code == 0 && m->tree)
         code = trl__tree_write(m->tree, writer, err);
+    if (code == 0 && m->shared)
+        code = write_shared(m, writer, err);
     if (code == 0 && m->independent.first_gaussian)
         code = write_mixtures(&first_pass, &independent, writer, err);
     return code;
@@ -149,9 +183,10 @@ int trl_model_write(const trl_model *model, const char *path, trl_error *err)
                                 .word_positions = model->word_positions,
                                 .silence_between = model->silence_between,
                                 .parts = (model->tree ? HAS_TREE : 0U) |
-                                         (model->independent.first_gaussian ? HAS_INDEPENDENT : 0U)};
+                                         (model->independent.first_gaussian ? HAS_INDEPENDENT : 0U) |
+                                         (model->shared ? HAS_SHARED : 0U)};
     trl__container_writer *writer;
-    int code = trl__container_create(path, KIND, header.parts ? VERSION : 1, &writer, err);
+    int code = trl__container_create(path, KIND, model->shared ? VERSION : header.parts ? 2 : 1, &writer, err);
     if (code < 0)
         return code;
     code = trl__container_add(writer, "model", &header, sizeof header, err);
@@ -197,7 +232,10 @@ static int read_header(const trl__container *file, trl_model **out, uint32_t *pa
         return corrupt(file, "section 'model' has a wrong size", err);
     const file_header *header = bytes;
     if (header->dim < 1 || header->dim > TRL__DIM_MOST || header->word_positions > 1 ||
-        header->parts > (HAS_TREE | HAS_INDEPENDENT) || (header->parts != 0) != (trl__container_version(file) > 1))
+        header->parts > (HAS_TREE | HAS_INDEPENDENT | HAS_SHARED) ||
+        (header->parts & HAS_SHARED ? 3U
+         : header->parts            ? 2U
+                                    : 1U) != trl__container_version(file))
         return corrupt(file, "section 'model' has impossible numbers", err);
     code = trl__model_new(header->dim, out, err);
     if (code < 0)
@@ -377,6 +415,50 @@ static int read_all_mixtures(const trl__container *file, trl_model *m, uint32_t 
     return code;
 }
 
+/* The sections' sizes against each other, before anything is copied. */
+static int check_shared(const trl__container *file, const trl_model *m, const file_shared *h, size_t streams,
+                        const int32_t *stream_dim, const size_t *counts, trl_error *err)
+{
+    int64_t dim = 0;
+    for (size_t s = 0; s < streams && streams <= TRL__STREAMS_MOST; s++)
+        dim += stream_dim[s] > 0 ? stream_dim[s] : INT32_MAX;
+    if (streams < 1 || streams > TRL__STREAMS_MOST || dim != m->dim || h->codebooks < 1 || h->densities < 1 ||
+        h->densities > TRL__DENSITIES_MOST || counts[0] != (size_t)m->tied_states ||
+        counts[1] != counts[0] * streams * (size_t)h->densities ||
+        counts[2] != (size_t)h->codebooks * (size_t)h->densities * (size_t)m->dim || counts[3] != counts[2])
+        return corrupt(file, "codebooks, weights and tied states do not belong together", err);
+    return 0;
+}
+
+static int read_shared(const trl__container *file, trl_model *m, trl_error *err)
+{
+    static const char *const names[4] = {"shared_books", "shared_weights", "shared_means", "shared_vars"};
+    const void *header, *streams, *arrays[4] = {0};
+    size_t headers = 0, stream_count = 0, counts[4] = {0};
+    int code = trl__container_array(file, "shared", sizeof(file_shared), &header, &headers, err);
+    if (code == 0)
+        code = trl__container_array(file, "shared_streams", sizeof(int32_t), &streams, &stream_count, err);
+    for (int i = 0; code == 0 && i < 4; i++)
+        code = trl__container_array(file, names[i], 4, &arrays[i], &counts[i], err);
+    if (code == 0 && headers != 1)
+        code = corrupt(file, "section 'shared' has a wrong size", err);
+    if (code == 0)
+        code = check_shared(file, m, header, stream_count, streams, counts, err);
+    if (code != 0)
+        return code;
+    const file_shared *h = header;
+    code = trl__shared_mixtures_create(h->codebooks, h->densities, (int32_t)stream_count, streams, m->tied_states,
+                                       &m->shared, err);
+    if (code < 0)
+        return code;
+    m->shared->top = h->top;
+    m->shared->floor = h->floor;
+    void *to[4] = {m->shared->codebook, m->shared->log_weight, m->shared->mean, m->shared->variance};
+    for (int i = 0; i < 4; i++)
+        memcpy(to[i], arrays[i], counts[i] * 4);
+    return 0;
+}
+
 static int read_transitions(const trl__container *file, trl_model *m, trl_error *err)
 {
     const void *bytes;
@@ -406,6 +488,8 @@ static int read_sections(const trl__container *file, trl_model *m, uint32_t part
         code = read_triples(file, m, err);
     if (code == 0)
         code = read_all_mixtures(file, m, parts, err);
+    if (code == 0 && (parts & HAS_SHARED))
+        code = read_shared(file, m, err);
     if (code == 0 && (parts & HAS_TREE))
         code = trl__tree_read(file, m->units.count, &m->tree, err);
     if (code == 0)

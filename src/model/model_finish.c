@@ -194,8 +194,9 @@ static int check_sizes(const trl_model *m, const char *name, trl_error *err)
     if (m->tied_states < 1 || m->first_gaussian[0] != 0)
         return trl__fail(err, TRL_ECORRUPT, "%s: there are no tied states, or the first has no first Gaussian", name);
     for (int32_t j = 0; j < m->tied_states; j++)
-        if (m->first_gaussian[j + 1] <= m->first_gaussian[j])
-            return trl__fail(err, TRL_ECORRUPT, "%s: tied state %" PRId32 " has no Gaussian", name, j);
+        if (m->shared ? m->first_gaussian[j + 1] != 0 : m->first_gaussian[j + 1] <= m->first_gaussian[j])
+            return trl__fail(err, TRL_ECORRUPT, "%s: tied state %" PRId32 " has no Gaussian, or one beside codebooks",
+                             name, j);
     return 0;
 }
 
@@ -335,6 +336,10 @@ int trl__model_finish(trl_model *m, const char *name, trl_error *err)
         code = first_probabilities(m, err);
     if (code == 0)
         code = check_probabilities(m, name, err);
+    if (code == 0 && m->shared)
+        return m->independent.first_gaussian
+                   ? trl__fail(err, TRL_ECORRUPT, "%s: codebooks and mixtures of a first pass do not go together", name)
+                   : trl__shared_mixtures_check(m->shared, m->dim, m->tied_states, name, err);
     for (int32_t j = 0; code == 0 && j < m->tied_states; j++)
         code = check_mixture(m, j, name, err);
     return code < 0 ? code : check_independent(m, name, err);

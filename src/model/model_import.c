@@ -1,5 +1,6 @@
 /* A model of any format: recognised by how the file begins. */
 #include "model/model_data.h"
+#include "model/sphinx_model.h"
 #include "base/byte_source.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -64,6 +65,18 @@ static int read_kaldi(const char *path, const char *phones, trl_model **out, trl
     return code;
 }
 
+/* A model was made from another program's files. */
+static int set_origin(trl_model **model, const char *text, int code, trl_error *err)
+{
+    if (code == 0)
+        code = trl__model_set_text(&(*model)->provenance, text, err);
+    if (code < 0) {
+        trl_model_destroy(*model);
+        *model = NULL;
+    }
+    return code;
+}
+
 static int read_file(const char *path, const char *list, trl_model **out, trl_error *err)
 {
     model_format format = UNKNOWN;
@@ -75,30 +88,40 @@ static int read_file(const char *path, const char *list, trl_model **out, trl_er
     code = format == HTK ? trl_model_read_htk(path, list, out, err) : read_kaldi(path, list, out, err);
     if (code < 0)
         return code;
-    code = trl__model_set_text(&(*out)->provenance,
-                               format == HTK ? "trellis " TRL_VERSION ", from a model of HTK"
-                                             : "trellis " TRL_VERSION ", from a model of Kaldi",
-                               err);
-    if (code < 0) {
-        trl_model_destroy(*out);
-        *out = NULL;
-    }
+    return set_origin(out,
+                      format == HTK ? "trellis " TRL_VERSION ", from a model of HTK"
+                                    : "trellis " TRL_VERSION ", from a model of Kaldi",
+                      code, err);
+}
+
+/* Kaldi's has final.mdl in it, Sphinx's mdef. */
+static int read_folder(const char *path, const char *list, trl_model **out, trl_error *err)
+{
+    trl__arena arena = {0};
+    const char *kaldi = trl__join_path(&arena, path, "final.mdl"), *sphinx = trl__join_path(&arena, path, "mdef");
+    int code = !kaldi || !sphinx           ? trl__fail_memory(err)
+               : access(kaldi, F_OK) == 0  ? read_file(kaldi, list, out, err)
+               : access(sphinx, F_OK) == 0 ? trl_model_read_sphinx(path, out, err)
+                                           : trl__fail(err, TRL_ENOENT,
+                                                       "%s: not a model: a folder without Kaldi's final.mdl and "
+                                                       "without Sphinx's mdef",
+                                                       path);
+    trl__arena_free(&arena);
     return code;
+}
+
+int trl_model_read_sphinx(const char *folder, trl_model **out, trl_error *err)
+{
+    int code = trl__sphinx_model_read(folder, out, err);
+    return set_origin(out, "trellis " TRL_VERSION ", from a model of CMU Sphinx", code, err);
 }
 
 int trl_model_import(const char *path, const char *list, trl_model **out, trl_error *err)
 {
     struct stat status;
-    trl__arena arena = {0};
-    int is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    const char *file = is_folder ? trl__join_path(&arena, path, "final.mdl") : path;
     *out = NULL;
-    int code = !file ? trl__fail_memory(err)
-               : is_folder && stat(file, &status) != 0
-                   ? trl__fail(err, TRL_ENOENT, "%s: not a model: a folder without Kaldi's final.mdl", path)
-                   : read_file(file, list, out, err);
-    trl__arena_free(&arena);
-    return code;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? read_folder(path, list, out, err)
+                                                               : read_file(path, list, out, err);
 }
 
 int trl_model_set_frontend(trl_model *model, const char *description, trl_error *err)

@@ -158,7 +158,13 @@ static int load_model(trl__device *device, const trl_model *model, trl_pool *poo
     *out = NULL;
     if (!parameters)
         return trl__fail_memory(err);
-    int code = trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, pool, err);
+    int code = model->shared
+                   ? trl__shared_gmms_create(model, &parameters->shared, err)
+                   : trl__mixtures_pack(&parameters->mixtures, model, ((trl__cpu_device *)device)->kernel, pool, err);
+    if (model->shared) {
+        parameters->mixtures.dim = model->dim;
+        parameters->mixtures.tied_states = model->tied_states;
+    }
     if (code < 0) {
         trl__free(parameters);
         return code;
@@ -171,6 +177,7 @@ static int load_model(trl__device *device, const trl_model *model, trl_pool *poo
 static void free_model(trl__parameters *parameters)
 {
     trl__mixtures_free(&((trl__cpu_parameters *)parameters)->mixtures);
+    trl__shared_gmms_destroy(((trl__cpu_parameters *)parameters)->shared);
     trl__free(parameters);
 }
 
@@ -199,8 +206,10 @@ static int frames(trl__stream *base, const trl__parameters *parameters, trl__sea
     if (make_places(stream, count) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        int code = trl__place(&stream->placed[i], m, stream->kernel, searches[i].frames, searches[i].begin,
-                              searches[i].end, err);
+        trl__search *s = &searches[i];
+        int code = ((const trl__cpu_parameters *)parameters)->shared
+                       ? trl__shared_place(&stream->placed[i], m->dim, s->frames, s->begin, s->end, err)
+                       : trl__place(&stream->placed[i], m, stream->kernel, s->frames, s->begin, s->end, err);
         if (code < 0)
             return code;
     }
@@ -274,6 +283,7 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
 {
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
+    const trl__shared_gmms *shared = ((const trl__cpu_parameters *)parameters)->shared;
     float *scratch = trl__cpu_scratch(stream, m);
     if (!scratch)
         return trl__fail_memory(err);
@@ -281,8 +291,12 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         trl__search *s = &searches[i];
         trl__placed *placed = placed_for(stream, s, i, err);
         int code = placed ? check_rows(s, placed, m, err) : TRL_EINVAL;
+        if (code == 0 && shared)
+            code = trl__shared_score(shared, &stream->work, s, err);
         if (code < 0)
             return code;
+        if (shared)
+            continue;
         const trl__kept *kept = s->keep ? keep_best(&stream->kept[i], s) : NULL;
         stream->kept[i].rows = kept ? s->rows : 0;
         s->gaussians = 0;
@@ -382,6 +396,8 @@ static int accumulate(trl__stream *base, const trl__parameters *parameters, trl_
 {
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
+    if (((const trl__cpu_parameters *)parameters)->shared)
+        return trl__shared_refuse(err);
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         trl__placed *placed = placed_for(stream, &searches[i], i, err);
@@ -420,6 +436,8 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
 {
     trl__cpu_stream *stream = (trl__cpu_stream *)base;
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
+    if (((const trl__cpu_parameters *)parameters)->shared)
+        return trl__shared_refuse(err);
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         const trl__placed *placed = placed_for(stream, &searches[i], i, err);

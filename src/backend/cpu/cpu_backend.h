@@ -4,13 +4,15 @@
 #define TRL_BACKEND_CPU_CPU_BACKEND_H
 
 #include "backend/cpu/gmm_kernel.h"
+#include "backend/cpu/shared_scores.h"
 #include "base/random.h"
 
 typedef struct trl__cpu_stream trl__cpu_stream;
 
 typedef struct trl__cpu_parameters {
     trl__parameters base;
-    trl__mixtures mixtures;
+    trl__mixtures mixtures;   /* of a model with codebooks: dim and tied_states only */
+    trl__shared_gmms *shared; /* the codebooks; NULL: none */
 } trl__cpu_parameters;
 
 /* What step 1 found besides the scores: the best components of its rows, for step 3. */

@@ -1,0 +1,24 @@
+/* Log-likelihoods of frames: what a model's mixtures give, for every tied state.
+ *
+ *     trl_likelihoods(model, NULL, &frames, &scores, &err);               // scores: a row per frame, a column per tied state
+ *
+ * Alignment and recognition compute them as they go; this is for those who want to look at them, mix them with others, or
+ * hand them to another program. Natural logarithms of densities, so they may be positive.
+ */
+#ifndef TRELLIS_LIKELIHOOD_H
+#define TRELLIS_LIKELIHOOD_H
+
+#include <trellis/error.h>
+#include <trellis/matrix.h>
+#include <trellis/model.h>
+
+TRL_BEGIN_DECLS
+
+/* `device` as in align.h; NULL: the processor. `out` is resized. Returns 0, TRL_EINVAL (frames of another dimension, no such device),
+ * TRL_ENUMBER (a value is not finite), TRL_ENOMEM. Thread rule: several threads may do this with one model. */
+TRL_API int trl_likelihoods(const trl_model *model, const char *device, const trl_matrix *frames, trl_matrix *out,
+                            trl_error *err);
+
+TRL_END_DECLS
+
+#endif
