@@ -168,6 +168,20 @@ static void print_tree(const trl_model *model)
                trl_model_first_pass_gaussians(model));
 }
 
+static void print_codebooks(const trl_model *model)
+{
+    trl_codebook_facts c = trl_model_codebooks(model);
+    if (c.codebooks == 0)
+        return;
+    printf("%" PRId32 " codebooks of %" PRId32 " streams x %" PRId32 " Gaussians, shared by the tied states",
+           c.codebooks, c.streams, c.densities);
+    if (c.top > 0)
+        printf("; the best %" PRId32 " count", c.top);
+    if (c.floor > 0)
+        printf("; none further than %g nats below the best", (double)c.floor);
+    printf("\n");
+}
+
 static int show_all(const trl_model *model)
 {
     int32_t units = trl_model_units(model), end = 1, last = trl_model_transitions(model);
@@ -189,6 +203,7 @@ static int show_all(const trl_model *model)
     printf("\n%" PRId32 " units, %" PRId32 " tied states, %" PRId64 " Gaussians, %" PRId32 " transitions, %" PRId32
            " dimensions\n",
            units, trl_model_tied_states(model), trl_model_gaussians(model), last, trl_model_dim(model));
+    print_codebooks(model);
     print_tree(model);
     return EXIT_CLEAN;
 }
@@ -335,6 +350,12 @@ static json_t *json_tree(const trl_model *model)
 /* Parts that not every model has. */
 static void add_parts(const trl_model *model, json_t *root)
 {
+    trl_codebook_facts c = trl_model_codebooks(model);
+    if (c.codebooks > 0)
+        json_lost |= json_object_set_new(root, "shared",
+                                         json_pack("{sisisisisf}", "codebooks", (int)c.codebooks, "streams",
+                                                   (int)c.streams, "densities", (int)c.densities, "top", (int)c.top,
+                                                   "floor", (double)c.floor)) != 0;
     if (trl_model_tree(model).width > 1)
         json_lost |= json_object_set_new(root, "tree", json_tree(model)) != 0;
     if (trl_model_first_pass_gaussians(model) > 0)
@@ -464,7 +485,10 @@ static int count_all(const trl_model *model, const char *path, numbers *n)
     struct stat status;
     *n = (numbers){.variance = {DBL_MAX, 0}, .weight = {DBL_MAX, 0}, .transition = {DBL_MAX, 0}};
     n->bytes = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (int64_t)status.st_size : -1;
-    n->parameters = trl_model_gaussians(model) * (2 * (int64_t)trl_model_dim(model) + 1) + trl_model_transitions(model);
+    trl_codebook_facts c = trl_model_codebooks(model);
+    n->parameters = trl_model_gaussians(model) * (2 * (int64_t)trl_model_dim(model) + 1) +
+                    trl_model_transitions(model) + (int64_t)c.codebooks * c.densities * 2 * trl_model_dim(model) +
+                    (int64_t)trl_model_tied_states(model) * c.streams * c.densities;
     for (int32_t u = 0; u < trl_model_units(model); u++)
         n->kinds[trl_model_unit(model, u).kind]++;
     for (int32_t j = 0; j < trl_model_tied_states(model); j++) {
@@ -509,8 +533,11 @@ static int print_stat(const trl_model *model, const numbers *n)
     printf("Gaussians     %" PRId64 "\n", trl_model_gaussians(model));
     printf("transitions   %" PRId32 ", probability %g to %g\n", trl_model_transitions(model), n->transition[0],
            n->transition[1]);
-    printf("variances     %g to %g\n", n->variance[0], n->variance[1]);
-    printf("weights       %g to %g\n", n->weight[0], n->weight[1]);
+    if (trl_model_gaussians(model) > 0) {
+        printf("variances     %g to %g\n", n->variance[0], n->variance[1]);
+        printf("weights       %g to %g\n", n->weight[0], n->weight[1]);
+    }
+    print_codebooks(model);
     printf("parameters    %" PRId64 "\n", n->parameters);
     if (tree.width > 1)
         printf("tree          %" PRId32 " units wide, %" PRId32 " roots, %" PRId32 " questions about %" PRId32

@@ -11,6 +11,8 @@ extern const cli_command cmd_model_convert;
 struct values {
     cli_common common;
     const char *output, *to, *list, *frontend;
+    int top;
+    double floor;
 };
 
 enum { TO_TRELLIS, TO_HTK, TO_HTK_BINARY, TO_KALDI, TO_KALDI_TEXT, FORMATS };
@@ -41,6 +43,15 @@ static int set_frontend(trl_model *model, const char *path, trl_error *err)
     return code;
 }
 
+static int limit_densities(trl_model *model, const struct values *v, trl_error *err)
+{
+    trl_codebook_facts c = trl_model_codebooks(model);
+    if (v->top < 0 && v->floor < 0)
+        return 0;
+    return trl_model_limit_densities(model, v->top < 0 ? c.top : (int32_t)v->top,
+                                     v->floor < 0 ? c.floor : (float)v->floor, err);
+}
+
 static int write_model(const trl_model *model, const char *path, int format, trl_error *err)
 {
     if (format == TO_TRELLIS)
@@ -65,6 +76,8 @@ static int run(void *values, int count, char **arguments)
         return cli_failure(&err);
     code = v->frontend ? set_frontend(model, v->frontend, &err) : 0;
     if (code == 0)
+        code = limit_densities(model, v, &err);
+    if (code == 0)
         code = write_model(model, v->output, format, &err);
     if (code == 0)
         cli_say(&v->common, "%" PRId32 " units, %" PRId32 " tied states, %" PRId64 " Gaussians", trl_model_units(model),
@@ -83,6 +96,11 @@ static const cli_option options[] = {
     {"frontend", 0, CLI_TEXT, offsetof(struct values, frontend), "FILE",
      "the description of the front end that the model was trained with, `key = value` lines; see `trellis help "
      "features`"},
+    {"top", 0, CLI_INT, offsetof(struct values, top), "N",
+     "of codebooks that tied states share (Sphinx): so many densities count in a frame, the best; 0: all. Sphinx takes "
+     "4"},
+    {"density-floor", 0, CLI_NUMBER, offsetof(struct values, floor), "NATS",
+     "of the same: no density counts as further below the best; 0: no floor. Sphinx takes 9.83"},
     {0}};
 
 const cli_command cmd_model_convert = {
@@ -90,20 +108,23 @@ const cli_command cmd_model_convert = {
     .synopsis = "MODEL -o OUT [--to FORMAT]",
     .summary = "converts acoustic models from one format to another",
     .description =
-        "Reads a MODEL of trellis, HTK (MMF, text or binary) or Kaldi (final.mdl, or the folder that it is in); which "
+        "Reads a MODEL of trellis, HTK (MMF, text or binary), Kaldi (final.mdl, or the folder that it is in) or CMU "
+        "Sphinx (the folder with mdef; the name of an installed one, such as en-us, will do); which "
         "one "
         "is seen from the content. Means and variances stay the same to the last bit where the other format stores "
         "float32 numbers of the same meaning.\n\n"
-        "Models of HTK and Kaldi do not say how their features were made. With --frontend the new model does, and "
+        "Sphinx's models say how their features were made. Models of HTK and Kaldi do not say how their features were "
+        "made. With --frontend the new model does, and "
         "`trellis align` can use it on sound. What a format can't hold (texts of a trellis model, pronunciations, word "
         "positions of an HTK model) is left out there.",
     .options = options,
     .examples = "trellis model convert hmmdefs --list monophones --frontend mfcc.conf -o mono.trm\n"
+                "trellis model convert en-us -o en-us.trm\n"
                 "trellis model convert an4.trm --to htk -o hmmdefs\n"
                 "trellis model convert an4.trm --to kaldi -o exp/mono",
     .least = 1,
     .most = 1,
     .values_size = sizeof(struct values),
-    .defaults = &(const struct values){.to = "trellis"},
+    .defaults = &(const struct values){.to = "trellis", .top = -1, .floor = -1},
     .run = run,
 };

@@ -121,6 +121,21 @@ TRL_API trl_gaussian trl_model_gaussian(const trl_model *model, int32_t tied, in
 TRL_API int32_t trl_model_transitions(const trl_model *model);
 TRL_API trl_transition trl_model_transition(const trl_model *model, int32_t id); /* id from 1 */
 
+/* Tied mixtures: codebooks of Gaussians that tied states share, each with weights of its own (CMU Sphinx's semi-continuous and
+ * phonetically tied models). */
+typedef struct trl_codebook_facts {
+    int32_t codebooks, streams, densities; /* densities: Gaussians of a stream of a codebook */
+    int32_t top;                           /* how many of these count in a frame, the best; 0: all */
+    float floor;                           /* nats: no density counts as further below its stream's best; 0: none */
+} trl_codebook_facts;
+
+/* All 0 where tied states have their own Gaussians. */
+TRL_API trl_codebook_facts trl_model_codebooks(const trl_model *model);
+
+/* How densities count, which changes likelihoods: Sphinx takes 4 and 9.83; 0 and 0 are the mixtures as they are. Returns 0, or TRL_EINVAL: no
+ * codebooks, or numbers that they do not have. */
+TRL_API int trl_model_limit_densities(trl_model *model, int32_t top, float floor, trl_error *err);
+
 /* Gaussians for a first pass over frames that are not adapted to their speaker; 0: there are none apart. */
 TRL_API int64_t trl_model_first_pass_gaussians(const trl_model *model);
 

@@ -2,6 +2,7 @@
  * itself is the key that finds the same pronunciation again. After the last line the pronunciations are grouped by word
  * with a counting sort, which keeps their order. O(bytes) in all. */
 #include "base/fail.h"
+#include "base/installed.h"
 #include "base/fold_case.h"
 #include "corpus/corpus_builder.h"
 #include "corpus/lexicon_data.h"
@@ -240,11 +241,14 @@ int trl__lexicon_parse(const char *path, trl__text *text, trl_findings *findings
 int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out, trl_error *err)
 {
     *out = NULL;
-    trl__text text;
-    int code = trl__text_read(path, &text, err);
+    trl__text text = {0};
+    trl__arena arena = {0};
+    path = trl__installed(&arena, path, TRL__INSTALLED_LEXICON);
+    int code = path ? trl__text_read(path, &text, err) : trl__fail_memory(err);
     if (code == 0)
         code = trl__lexicon_parse(path, &text, findings, out, err);
     trl__text_free(&text);
+    trl__arena_free(&arena);
     return code;
 }
 

@@ -5,6 +5,7 @@
  * rule small and dense and looked up in an array; others go through a table.
  */
 #include "base/fail.h"
+#include "base/installed.h"
 #include "base/memory.h"
 #include "base/text_file.h"
 #include "fst/fst_data.h"
@@ -405,8 +406,11 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
 int trl_fst_read(const char *path, trl_fst **out, trl_error *err)
 {
     trl__source source;
+    trl__arena arena = {0};
     *out = NULL;
-    int code = trl__source_open_packed(path, &source, err);
+    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
+    int code = path ? trl__source_open_packed(path, &source, err) : trl__fail_memory(err);
+    trl__arena_free(&arena);
     if (code < 0)
         return code;
     code = trl__fst_read(&source, out, err);

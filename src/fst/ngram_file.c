@@ -1,6 +1,9 @@
 /* N-gram models in files, whatever their form. */
 #include "fst/fst_format.h"
 
+#include "base/fail.h"
+#include "base/installed.h"
+
 int trl__fst_read_ngrams(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                          trl_error *err)
 {
@@ -21,8 +24,11 @@ int trl_fst_read_arpa(const char *path, const trl_arpa_options *options, trl_fst
                       trl_error *err)
 {
     trl__source source;
+    trl__arena arena = {0};
     *out = NULL;
-    int code = trl__source_open_packed(path, &source, err);
+    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
+    int code = path ? trl__source_open_packed(path, &source, err) : trl__fail_memory(err);
+    trl__arena_free(&arena);
     if (code < 0)
         return code;
     code = trl__fst_read_ngrams(&source, options ? options : &(trl_arpa_options){.backoff = 0}, out, skipped, err);

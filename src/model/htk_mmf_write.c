@@ -338,6 +338,9 @@ static void find_shared(writer *w)
 
 static int check(const trl_model *m, trl_error *err)
 {
+    if (m->shared)
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "codebooks that tied states share (tied mixtures) can't be written as a model of HTK");
     for (int32_t u = 0; u < (int32_t)m->units.count; u++)
         if (m->unit_triple[u + 1] - m->unit_triple[u] != trl__unit_topology(m, u)->states)
             return trl__fail(err, TRL_EUNSUPPORTED,

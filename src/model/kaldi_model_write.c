@@ -129,6 +129,9 @@ static int put_mixtures(trl__kaldi_out *out, const trl_model *m)
 /* Kaldi's phones begin in state 0. */
 static int check_entries(const trl_model *m, trl_error *err)
 {
+    if (m->shared)
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "codebooks that tied states share (tied mixtures) can't be written as a model of Kaldi");
     for (size_t u = 0; u < m->units.count; u++) {
         const trl__topology *t = trl__unit_topology(m, (int32_t)u);
         if (t->first[1] != 1 || t->arcs[0].to != 0)

@@ -305,6 +305,25 @@ trl_gaussian trl_model_gaussian(const trl_model *model, int32_t tied, int32_t co
         .mean = model->mean + g * dim, .variance = model->variance + g * dim, .weight = expf(model->log_weight[g])};
 }
 
+trl_codebook_facts trl_model_codebooks(const trl_model *model)
+{
+    const trl__shared_mixtures *s = model->shared;
+    return s ? (trl_codebook_facts){s->codebooks, s->streams, s->densities, s->top, s->floor}
+             : (trl_codebook_facts){.codebooks = 0};
+}
+
+int trl_model_limit_densities(trl_model *model, int32_t top, float floor, trl_error *err)
+{
+    if (!model->shared)
+        return trl__fail(err, TRL_EINVAL, "the model has no codebooks, whose best densities could count");
+    if (top < 0 || top > model->shared->densities || !(floor >= 0) || !isfinite(floor))
+        return trl__fail(err, TRL_EINVAL, "the best %" PRId32 " of %" PRId32 " densities, %g nats at most", top,
+                         model->shared->densities, (double)floor);
+    model->shared->top = top;
+    model->shared->floor = floor;
+    return 0;
+}
+
 int64_t trl_model_first_pass_gaussians(const trl_model *model)
 {
     return model->independent.first_gaussian ? model->independent.first_gaussian[model->tied_states] : 0;

@@ -3,6 +3,7 @@
 #include "model/sphinx_model.h"
 #include "base/byte_source.h"
 #include "base/fail.h"
+#include "base/installed.h"
 #include "base/memory.h"
 #include "base/path.h"
 
@@ -119,9 +120,14 @@ int trl_model_read_sphinx(const char *folder, trl_model **out, trl_error *err)
 int trl_model_import(const char *path, const char *list, trl_model **out, trl_error *err)
 {
     struct stat status;
+    trl__arena arena = {0};
     *out = NULL;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? read_folder(path, list, out, err)
-                                                               : read_file(path, list, out, err);
+    path = trl__installed(&arena, path, TRL__INSTALLED_MODEL);
+    int code = !path                                                 ? trl__fail_memory(err)
+               : stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? read_folder(path, list, out, err)
+                                                                     : read_file(path, list, out, err);
+    trl__arena_free(&arena);
+    return code;
 }
 
 int trl_model_set_frontend(trl_model *model, const char *description, trl_error *err)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LEAST_SUM 1e-3 /* of weights: those that Sphinx cut to bytes sum up to 0.5 to 1 */
-#define MOST_SUM 1.1
+#define MOST_SUM 2
 
 static int32_t dim_of(int32_t streams, const int32_t *stream_dim)
 {

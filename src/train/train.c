@@ -102,6 +102,8 @@ static int copy_model(trl__training *t, trl_error *err)
     if (dim != (size_t)trl_model_dim(from))
         return trl__fail(err, TRL_EINVAL, "the model to start from is for frames of %d values, the features have %zu",
                          trl_model_dim(from), dim);
+    if (trl_model_codebooks(from).codebooks > 0)
+        return trl__fail(err, TRL_EUNSUPPORTED, "the model to start from has tied mixtures, which can't be trained");
     code = trl__model_copy(from, &t->model, err);
     return code < 0 ? code : trl__model_set_text(&t->model->history, "", err);
 }
