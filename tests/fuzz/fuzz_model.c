@@ -40,7 +40,7 @@ static void read_all(const uint8_t *data, size_t size)
     trl_model *model;
     trl__stats *stats;
     trl_error err;
-    if (trl__container_from_memory("fuzz", data, size, "model", 2, &container, &err) == 0 &&
+    if (trl__container_from_memory("fuzz", data, size, "model", 3, &container, &err) == 0 &&
         trl__model_from_container(container, &model, &err) == 0) {
         use_model(model);
         trl_model_destroy(model);

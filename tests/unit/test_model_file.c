@@ -103,8 +103,8 @@ static void refuses_what_is_no_model(void **state)
     refuse_file("m", TRL_EFORMAT, "not a trellis file");
     write_kind("m", "features", 1);
     refuse_file("m", TRL_EFORMAT, "holds 'features', not 'model'");
-    write_kind("m", "model", 3);
-    refuse_file("m", TRL_EUNSUPPORTED, "'model' version 3, this program knows up to 2; use a newer trellis");
+    write_kind("m", "model", 4);
+    refuse_file("m", TRL_EUNSUPPORTED, "'model' version 4, this program knows up to 3; use a newer trellis");
     write_kind("m", "model", 1);
     refuse_file("m", TRL_ECORRUPT, "section 'model' is missing");
 }
