@@ -326,7 +326,9 @@ const cli_command cmd_align = {
         "Reads sound and what is said in it, and finds the times of words, phones and states: forced alignment. CORPUS "
         "is any corpus with transcripts (see corpus check), or one sound file with a transcript beside it "
         "(.lab, .txt), or given with --text or --text-file. An hour of sound with one transcript works too. MODEL is "
-        "what `trellis train` writes; HTK's and Kaldi's models need a front end first (see model convert), except with "
+        "what `trellis train` writes, or a model of CMU Sphinx: its folder, or its name where it is installed (en-us "
+        "with Debian's package pocketsphinx-en-us, whose dictionary is the LEXICON of that name); HTK's and Kaldi's "
+        "models need a front end first (see model convert), except with "
         "--likelihoods.\n\n"
         "Formats (--to), and the files in DIR:\n\n"
         "  textgrid   NAME.TextGrid per sound file, for Praat: tiers of words and phones\n"
@@ -369,7 +371,8 @@ const cli_command cmd_align = {
         "Utterances that can't be aligned, because they are too short for their transcript or nothing fits, "
         "end the command, or with --skip-bad are left out and named.",
     .options = options,
-    .examples = "trellis align mono.trm data/test lexicon.txt -o aligned\n"
+    .examples = "trellis align en-us hello.wav en-us -o aligned --text \"hello world\"\n"
+                "trellis align mono.trm data/test lexicon.txt -o aligned\n"
                 "trellis align mono.trm hello.wav lexicon.txt -o aligned --text \"HELLO WORLD\"\n"
                 "trellis align mono.trm talk.flac lexicon.txt -o subtitles --text-file talk.txt --to vtt --oov noise\n"
                 "trellis align mono.trm data/test lexicon.txt -o aligned --to ctm,jsonl --skip-bad",

@@ -228,7 +228,8 @@ const cli_command cmd_graph = {
         "T log(q / (1 - p)) + S log(1 - p) and staying S log(p), with the scales T and S; this is what Kaldi does.\n\n"
         "A path has for each state that it passes the transition that leaves it, then those of staying.",
     .options = options,
-    .examples = "trellis graph an4.trm lexicon.txt trigram.arpa.gz -o an4.trg\n"
+    .examples = "trellis graph en-us lexicon.txt words.arpa -o words.trg\n"
+                "trellis graph an4.trm lexicon.txt trigram.arpa.gz -o an4.trg\n"
                 "trellis graph an4.trm lexicon.txt --loop -o loop.trg\n"
                 "trellis graph digits.trm lexicon.txt --words digits.txt -o digits.trg\n"
                 "trellis graph exp/mono --hclg exp/mono/graph/HCLG.fst --symbols words.txt -o mono.trg",
