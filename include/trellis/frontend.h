@@ -40,7 +40,15 @@ typedef enum trl_energy { TRL_ENERGY_NONE, TRL_ENERGY_RAW, TRL_ENERGY_WINDOWED }
 typedef enum trl_layout { TRL_LAYOUT_KALDI, TRL_LAYOUT_HTK } trl_layout;
 typedef enum trl_filter_axis { TRL_FILTERS_MEL, TRL_FILTERS_HERTZ } trl_filter_axis;
 typedef enum trl_dct { TRL_DCT_LAYOUT, TRL_DCT_HTK, TRL_DCT_LEGACY } trl_dct;
-typedef enum trl_cmvn_mode { TRL_CMVN_NONE, TRL_CMVN_UTTERANCE, TRL_CMVN_SPEAKER, TRL_CMVN_SLIDING } trl_cmvn_mode;
+typedef enum trl_cmvn_mode {
+    TRL_CMVN_NONE,
+    TRL_CMVN_UTTERANCE,
+    TRL_CMVN_SPEAKER,
+    TRL_CMVN_SLIDING,
+    TRL_CMVN_LIVE
+} trl_cmvn_mode;
+
+#define TRL_CMVN_MOST_PRIOR 64
 
 /* The description; what each member means stands in trl_frontend_field_at(), and `trellis help features` prints it. */
 typedef struct trl_frontend_options {
@@ -78,6 +86,8 @@ typedef struct trl_frontend_options {
     int cmvn_variance, cmvn_loud;
     int cmvn_window, cmvn_min_window; /* frames */
     int cmvn_center;
+    int cmvn_prior_count; /* values of cmvn_prior; those behind are 0 */
+    double cmvn_prior[TRL_CMVN_MOST_PRIOR];
     int deltas; /* highest order; 0: none */
     int delta_window;
     int splice_left, splice_right; /* frames */

@@ -59,6 +59,45 @@ void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud)
         trl_cmvn_add(cmvn, frames);
 }
 
+#define LIVE_WINDOW 500 /* frames */
+#define LIVE_MOST 800
+
+int trl__live_init(trl__live *live, const trl_frontend_options *options, size_t dim, trl_error *err)
+{
+    *live = (trl__live){.dim = dim, .options = options, .mean = trl__alloc_zero(2 * dim, sizeof *live->mean)};
+    if (!live->mean)
+        return trl__fail_memory(err);
+    live->sum = live->mean + dim;
+    trl__live_reset(live);
+    return 0;
+}
+
+void trl__live_reset(trl__live *live)
+{
+    live->frames = LIVE_WINDOW;
+    for (size_t i = 0; i < live->dim; i++) {
+        live->mean[i] = i < (size_t)live->options->cmvn_prior_count ? live->options->cmvn_prior[i] : 0;
+        live->sum[i] = live->mean[i] * LIVE_WINDOW;
+    }
+}
+
+void trl__live_apply(trl__live *live, const float *row, float *out)
+{
+    int counts = row[0] >= 0;
+    for (size_t i = 0; i < live->dim; i++) {
+        live->sum[i] += counts ? (double)row[i] : 0;
+        out[i] = counts ? (float)((double)row[i] - live->mean[i]) : row[i];
+    }
+    live->frames += counts;
+    if (live->frames <= LIVE_MOST)
+        return;
+    for (size_t i = 0; i < live->dim; i++) {
+        live->mean[i] = live->sum[i] / live->frames;
+        live->sum[i] = live->mean[i] * LIVE_WINDOW;
+    }
+    live->frames = LIVE_WINDOW;
+}
+
 void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset)
 {
     for (size_t i = 0; i < cmvn->dim; i++) {

@@ -10,6 +10,19 @@ void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud);
 /* y = x * scale + offset, from sums: mean 0, and with `variance` variance 1. */
 void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset);
 
+/* Sphinx's live normalisation: the mean so far is taken off, which at first is the prior, as if of 500 frames; when 800 are together the
+ * mean is made anew, and counts as one of 500. Frames whose first coefficient is negative are passed through. */
+typedef struct trl__live {
+    size_t dim;
+    double frames, *mean, *sum;
+    const trl_frontend_options *options;
+} trl__live;
+
+int trl__live_init(trl__live *live, const trl_frontend_options *options, size_t dim,
+                   trl_error *err); /* freed by trl__free(live->mean) */
+void trl__live_reset(trl__live *live);
+void trl__live_apply(trl__live *live, const float *row, float *out);
+
 /* Normalisation over a window that slides with the frames. Rows go in one by one and come out, in order, as soon as the
  * window of a row is complete. */
 typedef struct trl__sliding trl__sliding;

@@ -36,6 +36,7 @@ struct trl_extractor {
     float *scale, *offset; /* CMVN of the utterance or speaker; scale = NULL: none */
     float *affine;         /* their memory */
     trl__sliding *sliding; /* NULL: none */
+    trl__live live;        /* with cmvn = live */
     trl__frame_window before_deltas, before_splicing;
     float *spliced;   /* one row, before the transform */
     double *wide;     /* the same */
@@ -72,6 +73,8 @@ static int allocate(trl_extractor *x, trl_error *err)
         code = trl__frame_window_init(&x->before_splicing, (size_t)f->delta_dim, o->splice_left, o->splice_right, err);
     if (code == 0 && o->denoise)
         code = trl__noise_create(o->mel_bins, o->floor_added ? o->floor : 0, o->floor, &x->floor, err);
+    if (code == 0 && o->cmvn == TRL_CMVN_LIVE)
+        code = trl__live_init(&x->live, o, dim, err);
     if (code == 0 && o->cmvn == TRL_CMVN_SLIDING)
         code = trl__sliding_create(o, dim, &x->sliding, err);
     return code;
@@ -108,6 +111,7 @@ void trl_extractor_destroy(trl_extractor *x)
     trl_matrix_free(&x->whole);
     trl__sliding_destroy(x->sliding);
     trl__free(x->floor);
+    trl__free(x->live.mean);
     trl__frame_window_free(&x->before_deltas);
     trl__frame_window_free(&x->before_splicing);
     trl__free(x);
@@ -216,7 +220,9 @@ static int put_static(trl_extractor *x, const float *row, trl_matrix *frames, tr
         return take_normalised(x, 0, frames, err);
     }
     float *to = trl__frame_window_put(&x->before_deltas);
-    for (size_t i = 0; i < dim; i++)
+    if (x->live.mean)
+        trl__live_apply(&x->live, row, to);
+    for (size_t i = 0; !x->live.mean && i < dim; i++)
         to[i] = x->scale ? row[i] * x->scale[i] + x->offset[i] : row[i];
     return take_deltas(x, 0, frames, err);
 }
@@ -338,6 +344,8 @@ static void reset(trl_extractor *x)
     x->last_sample = 0;
     if (x->floor)
         trl__noise_reset(x->floor);
+    if (x->live.mean)
+        trl__live_reset(&x->live);
     x->scale = x->offset = NULL;
     trl__frame_window_reset(&x->before_deltas);
     trl__frame_window_reset(&x->before_splicing);

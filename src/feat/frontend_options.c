@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum value_type { VALUE_NUMBER, VALUE_INT, VALUE_SEED, VALUE_CHOICE } value_type;
+typedef enum value_type { VALUE_NUMBER, VALUE_INT, VALUE_SEED, VALUE_CHOICE, VALUE_PRIOR } value_type;
 
 typedef struct field {
     trl_frontend_field shown;
@@ -31,7 +31,7 @@ static const char *const energies[] = {"none", "raw", "windowed", NULL};
 static const char *const axes[] = {"mel", "hertz", NULL};
 static const char *const dcts[] = {"layout", "htk", "legacy", NULL};
 static const char *const layouts[] = {"kaldi", "htk", NULL};
-static const char *const cmvn_modes[] = {"none", "utterance", "speaker", "sliding", NULL};
+static const char *const cmvn_modes[] = {"none", "utterance", "speaker", "sliding", "live", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
 #define PLACE(member) offsetof(trl_frontend_options, member)
@@ -90,13 +90,20 @@ static const field fields[] = {
     WHOLE(lpc_order, 1, TRL__MOST_ORDER, "order of linear prediction (PLP)"),
     NUMBER(compress, 0.01, 1, "loudness exponent (PLP)"),
     NUMBER(cepstral_scale, 1e-6, 1e6, "factor on the cepstra (PLP)"),
-    CHOICE(cmvn, cmvn_modes, "none | utterance | speaker | sliding",
-           "mean normalisation of the static coefficients; sliding can stream"),
+    CHOICE(cmvn, cmvn_modes, "none | utterance | speaker | sliding | live",
+           "mean normalisation of the static coefficients; sliding and live, which is Sphinx's, can stream"),
     SWITCH(cmvn_variance, "normalise the variance too"),
     SWITCH(cmvn_loud, "frames whose first coefficient is negative do not count in the mean; with cmvn = utterance"),
     WHOLE(cmvn_window, 2, 1000000, "frames of the sliding window"),
     WHOLE(cmvn_min_window, 1, 1000000, "frames it has at least, at the beginning"),
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
+    {{"cmvn_prior", "numbers",
+      "mean to begin with, with cmvn = live: numbers with commas between; those that are missing are 0"},
+     VALUE_PRIOR,
+     PLACE(cmvn_prior),
+     NULL,
+     0,
+     0},
     WHOLE(deltas, 0, 100, "order of the time derivatives appended; 2: delta and delta-delta"),
     WHOLE(delta_window, 1, 1000, "frames on each side that a derivative looks at"),
     WHOLE(splice_left, 0, 100, "earlier frames put before each frame"),
@@ -199,6 +206,25 @@ static int set_choice(int *place, const field *f, const char *value, trl_error *
     return trl__fail(err, TRL_EINVAL, "%s = %s: choose %s", f->shown.name, value, f->shown.values);
 }
 
+static int set_prior(trl_frontend_options *options, const char *value, trl_error *err)
+{
+    int count = 0;
+    double numbers[TRL_CMVN_MOST_PRIOR] = {0};
+    for (const char *at = value + strspn(value, ", "); *at; at += strspn(at, ", ")) {
+        char number[64];
+        size_t length = strcspn(at, ", ");
+        snprintf(number, sizeof number, "%.*s", (int)length, at);
+        if (count == TRL_CMVN_MOST_PRIOR || trl__parse_double(number, &numbers[count]) < 0)
+            return trl__fail(err, TRL_EINVAL, "cmvn_prior = %s: up to %d numbers are needed, commas between", value,
+                             TRL_CMVN_MOST_PRIOR);
+        count++;
+        at += length;
+    }
+    options->cmvn_prior_count = count;
+    memcpy(options->cmvn_prior, numbers, sizeof numbers);
+    return 0;
+}
+
 static int set_field(trl_frontend_options *options, const field *f, const char *value, trl_error *err)
 {
     char *place = (char *)options + f->offset;
@@ -223,6 +249,7 @@ static int set_field(trl_frontend_options *options, const field *f, const char *
             return trl__fail(err, TRL_EINVAL, "%s = %s: a whole number from 0 up is needed", f->shown.name, value);
         *(uint64_t *)(void *)place = (uint64_t)whole;
         return 0;
+    case VALUE_PRIOR: return set_prior(options, value, err);
     }
     return TRL_EINVAL;
 }
@@ -257,7 +284,7 @@ static int check_ranges(const trl_frontend_options *o, trl_error *err)
         double least = f->least, most = f->most;
         if (f->type == VALUE_SEED && o->seed > INT64_MAX)
             return trl__fail(err, TRL_EINVAL, "seed = %" PRIu64 ": at most %" PRId64, o->seed, INT64_MAX);
-        if (f->type == VALUE_SEED)
+        if (f->type == VALUE_SEED || f->type == VALUE_PRIOR)
             continue;
         if (f->type == VALUE_CHOICE)
             for (most = -1; f->choices[(int)most + 1]; most++)
@@ -297,6 +324,14 @@ static int check_cepstra(const trl_frontend_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "lpc_order = %d: at most mel_bins = %d", o->lpc_order, o->mel_bins);
     if (o->energy_normalise && o->energy == TRL_ENERGY_NONE)
         return trl__fail(err, TRL_EINVAL, "energy_normalise needs energy = raw or windowed");
+    if (o->cmvn_prior_count < 0 || o->cmvn_prior_count > TRL_CMVN_MOST_PRIOR)
+        return trl__fail(err, TRL_EINVAL, "cmvn_prior has %d numbers; at most %d", o->cmvn_prior_count,
+                         TRL_CMVN_MOST_PRIOR);
+    for (int i = 0; i < o->cmvn_prior_count; i++)
+        if (!isfinite(o->cmvn_prior[i]))
+            return trl__fail(err, TRL_EINVAL, "cmvn_prior: number %d is not finite", i + 1);
+    if (o->cmvn == TRL_CMVN_LIVE && o->cmvn_variance)
+        return trl__fail(err, TRL_EINVAL, "cmvn = live does not normalise the variance; take cmvn_variance = 0");
     if (o->cmvn == TRL_CMVN_SLIDING && o->cmvn_min_window > o->cmvn_window)
         return trl__fail(err, TRL_EINVAL, "cmvn_min_window = %d: at most cmvn_window = %d", o->cmvn_min_window,
                          o->cmvn_window);
@@ -417,9 +452,25 @@ static void append(growing_text *text, const char *piece)
     text->size += length;
 }
 
+static void append_prior(growing_text *text, const trl_frontend_options *o)
+{
+    char value[64];
+    append(text, "cmvn_prior = ");
+    for (int i = 0; i < o->cmvn_prior_count; i++) {
+        trl__format_double(o->cmvn_prior[i], value);
+        append(text, i ? "," : "");
+        append(text, value);
+    }
+    append(text, "\n");
+}
+
 static void append_field(growing_text *text, const trl_frontend_options *o, const field *f)
 {
     char value[64];
+    if (f->type == VALUE_PRIOR) {
+        append_prior(text, o);
+        return;
+    }
     if (f->type == VALUE_CHOICE)
         snprintf(value, sizeof value, "%s", f->choices[(int)get_value(o, f)]);
     else if (f->type == VALUE_SEED)

@@ -41,6 +41,7 @@ static const char *const same[][2] = {
     {"-unit_area", "filter_unit_area"},
     {"-round_filters", "filter_round"},
     {"-remove_dc", "remove_dc"},
+    {"-cmninit", "cmvn_prior"},
     {"-remove_noise", "denoise"},
     {"-varnorm", "cmvn_variance"},
 };
@@ -64,8 +65,12 @@ static int set_choice(reader *r, const char *key, const char *value)
 {
     if (strcmp(key, "-transform") == 0)
         return trl_frontend_set(&r->o, "dct", strcmp(value, "dct") == 0 ? "layout" : value, r->err);
-    if (strcmp(key, "-cmn") == 0) /* live and prior: with a whole utterance at hand its own mean is better */
-        return trl_frontend_set(&r->o, "cmvn", strcmp(value, "none") == 0 ? "none" : "utterance", r->err);
+    if (strcmp(key, "-cmn") == 0)
+        return trl_frontend_set(&r->o, "cmvn",
+                                strcmp(value, "none") == 0                                  ? "none"
+                                : strcmp(value, "live") == 0 || strcmp(value, "prior") == 0 ? "live"
+                                                                                            : "utterance",
+                                r->err);
     if (strcmp(key, "-feat") == 0)
         snprintf(r->kind, sizeof r->kind, "%s", value);
     if (strcmp(key, "-svspec") == 0)

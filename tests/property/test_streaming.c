@@ -14,7 +14,7 @@ static const char *const described[] = {
     "rate=8000 snip_edges=0 dither=1 deltas=3 delta_window=4",
     "preset=plp8k deltas=2 splice_left=4 splice_right=4",
     "preset=htk rate=8000 energy=raw deltas=2",
-    "preset=sphinx rate=8000 high_hz=3500 mel_bins=15 cmvn=none splice_left=3 splice_right=3",
+    "preset=sphinx rate=8000 high_hz=3500 mel_bins=15 cmvn=live cmvn_prior=40,3,-1 splice_left=3 splice_right=3",
     "preset=fbank rate=8000 energy=windowed splice_left=3",
     "rate=8000 cmvn=sliding cmvn_window=30 cmvn_min_window=10 deltas=2",
     "rate=8000 cmvn=sliding cmvn_window=30 cmvn_min_window=10 cmvn_variance=1 splice_right=2",

@@ -14,7 +14,8 @@ static const char *const described[] = {
     "preset=fbank",
     "preset=plp",
     "preset=plp8k splice_left=4 splice_right=4",
-    "preset=sphinx low_hz=130 high_hz=6800 mel_bins=25 dct=layout lifter=22",
+    "preset=sphinx low_hz=130 high_hz=6800 mel_bins=25 dct=layout lifter=22 cmvn=live "
+    "cmvn_prior=40.1,3,-0.333333333333",
     "preset=htk energy=raw energy_normalise=1 cmvn=utterance cmvn_variance=1",
     "rate=22050.5 frame_ms=31.7 shift_ms=9.99 dither=0.1 seed=9223372036854775807 preemphasis=0.3333333333333333",
     "cmvn=sliding cmvn_window=300 cmvn_min_window=7 cmvn_center=1 deltas=3 delta_window=5 floor=1e-20",
@@ -216,7 +217,7 @@ static void test_whole_numbers_out_of_range(void **state)
     REFUSE_WHOLE(energy, -1, 3);
     REFUSE_WHOLE(energy_normalise, -1, 2);
     REFUSE_WHOLE(layout, -1, 2);
-    REFUSE_WHOLE(cmvn, -1, 4);
+    REFUSE_WHOLE(cmvn, -1, 5);
     REFUSE_WHOLE(cmvn_variance, -1, 2);
     REFUSE_WHOLE(cmvn_center, -1, 2);
 }
