@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/best_words.h"
+#include "decode/lattice_determinize.h"
 #include "decode/scorer.h"
 
 #include <trellis/decode.h>
@@ -14,11 +15,13 @@
 typedef struct worker {
     trl__decoder *decoder;
     trl__scorer *scorer;
+    trl__determinizer *determinizer; /* NULL: no lattices */
 } worker;
 
 /* An utterance on its way. */
 typedef struct slot {
     trl__best_words best;
+    trl_lattice *lattice; /* NULL: none */
     trl_segment *segments;
     size_t segment_capacity;
     double seconds;
@@ -30,7 +33,7 @@ typedef struct decoding_job {
     const trl_graph *graph;
     trl_decode_options options;
     trl__decode_options search;
-    trl__lattice_scale scale;
+    trl_lattice_scale scale;
     trl_findings *skipped;
     trl_decode_fn use;
     void *user;
@@ -112,11 +115,10 @@ static int search_frames(worker *w, int32_t frames, trl_error *err)
     return code;
 }
 
-static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_error *err)
+static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
     worker *w = &j->workers[f->worker];
     slot *s = &j->slots[f->slot];
-    const trl__raw_lattice *raw;
     int code = 0;
     s->log_det = f->log_det;
     if (f->parameters)
@@ -126,14 +128,22 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_er
     if (code == 0)
         code = search_frames(w, (int32_t)f->matrix->rows, err);
     if (code == 0)
-        code = trl__decoder_finish(w->decoder, &raw, err);
+        code = trl__decoder_finish(w->decoder, raw, err);
     if (code == 0)
-        code = trl__best_words_find(&s->best, raw, &j->scale, err);
+        code = trl__best_words_find(&s->best, *raw, &j->scale, err);
     if (code == TRL_ENUMBER) {
         trl_error why = *err;
         return trl__fail(err, code, "utterance %s: %s", f->utterance->id, why.text);
     }
     return code;
+}
+
+static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
+{
+    const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
+    double beam;
+    trl_lattice_destroy(s->lattice);
+    return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
 }
 
 static const char *word_label(const trl_graph *graph, int32_t word)
@@ -168,15 +178,20 @@ static int make_segments(const decoding_job *j, slot *s, double seconds, trl_err
 static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
 {
     const decoding_job *j = user;
-    int code = search_words(j, f, err);
-    return code < 0 ? code : make_segments(j, &j->slots[f->slot], f->seconds, err);
+    const trl__raw_lattice *raw;
+    slot *s = &j->slots[f->slot];
+    int code = search_words(j, f, &raw, err);
+    if (code == 0 && j->options.lattice)
+        code = make_lattice(j, &j->workers[f->worker], s, raw, err);
+    return code < 0 ? code : make_segments(j, s, f->seconds, err);
 }
 
 static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *err)
 {
     const decoding_job *j = user;
     const trl__best_words *best = &j->slots[f->slot].best;
-    int code = search_words(j, f, err);
+    const trl__raw_lattice *raw;
+    int code = search_words(j, f, &raw, err);
     if (code < 0 || !best->is_found)
         return code;
     return trl__adaptation_gather_transitions(trl__passes_adaptation(j->passes), f->matrix, best->transitions, f->slot,
@@ -197,6 +212,7 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .seconds = s->seconds,
                              .graph_cost = best->graph,
                              .acoustic_cost = best->acoustic,
+                             .lattice = s->lattice,
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
@@ -220,6 +236,8 @@ static int make_workers(decoding_job *j, trl_error *err)
         code = trl__scorer_create(trl__passes_device(j->passes), j->model->tied_states, &j->workers[i].scorer, err);
         if (code == 0)
             code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
+        if (code == 0 && j->options.lattice)
+            code = trl__determinizer_create(&j->workers[i].determinizer, err);
     }
     return code;
 }
@@ -232,9 +250,9 @@ static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl
     if (code == 0)
         code = trl_graph_fits(j->graph, j->model, err);
     j->search = search_options(o);
-    j->scale = (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                    .graph = 1,
-                                    .insertion = o->word_penalty};
+    j->scale = (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                                   .graph = 1,
+                                   .insertion = o->word_penalty};
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);
@@ -274,10 +292,12 @@ static void clean_up(decoding_job *j)
     for (int i = 0; j->workers && i < trl__passes_workers(j->passes); i++) {
         trl__decoder_destroy(j->workers[i].decoder);
         trl__scorer_destroy(j->workers[i].scorer);
+        trl__determinizer_destroy(j->workers[i].determinizer);
     }
     for (size_t i = 0; j->slots && i < trl__passes_slots(j->passes); i++) {
         trl__best_words_free(&j->slots[i].best);
         trl__free(j->slots[i].segments);
+        trl_lattice_destroy(j->slots[i].lattice);
     }
     trl__free(j->workers);
     trl__free(j->slots);

@@ -116,7 +116,7 @@ static void strings_within_the_beam_are_kept(void **state)
         if (!all.is_too_long) {
             trl_lattice *lattice = determinize(&raw, beam, 0, &kept);
             trl_lattice_view view = trl_lattice_look(lattice);
-            trl__lattice_scale plain = {SCALE, 1, 0};
+            trl_lattice_scale plain = {SCALE, 1, 0};
             assert_true(kept == beam);
             assert_int_equal(view.frames, raw.frames);
             assert_int_equal(view.reached_end, raw.reached_end);
