@@ -24,6 +24,7 @@
 #include <trellis/graph.h>
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
+#include <trellis/lattice_file.h>
 #include <trellis/lexicon.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>
