@@ -25,6 +25,8 @@
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
 #include <trellis/lattice_file.h>
+#include <trellis/lattice_oracle.h>
+#include <trellis/lattice_rescore.h>
 #include <trellis/lexicon.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>

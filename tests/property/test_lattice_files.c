@@ -136,6 +136,7 @@ static void test_any_order(void **state)
             else
                 fprintf(file, "%d%s\n", (int)from, end);
         }
+        fprintf(file, "\n");
         fclose(file);
         trl_lattice_reader *reader;
         const char *id;
