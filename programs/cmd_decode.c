@@ -54,6 +54,7 @@ static int set_options(job *j)
     o->acoustic_scale = v->acoustic_scale;
     o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
+    o->lattice = getenv("TMP_LATTICE") != NULL;
     o->skip_bad = v->corpus.skip_bad;
     o->likelihoods = v->likelihoods;
     o->only = v->utterance;

@@ -25,6 +25,7 @@
 
 #include <trellis/align.h>
 #include <trellis/graph.h>
+#include <trellis/lattice.h>
 
 TRL_BEGIN_DECLS
 
@@ -37,6 +38,7 @@ typedef struct trl_decode_options {
     double acoustic_scale;   /* of log-likelihoods in the search; default 0.1 */
     double language_scale;   /* in the choice of the best words; 0 (default): 1 / acoustic_scale */
     double word_penalty;     /* cost of every word there; default 0 */
+    int lattice;             /* 1: make a word lattice of each utterance; default 0 */
     int channel;             /* see extract.h */
     int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
@@ -53,6 +55,7 @@ typedef struct trl_decoding {
     int32_t frames;
     double seconds;                   /* of sound */
     double graph_cost, acoustic_cost; /* of the best path, unscaled */
+    const trl_lattice *lattice;       /* where options.lattice asks for it; else NULL */
     int reached_end; /* 0: no end of the graph was alive in the last frame; the words are the best token's */
 } trl_decoding;
 

@@ -17,14 +17,14 @@ void trl__best_words_free(trl__best_words *b)
 
 /* ---- the best path ---- */
 
-static double arc_cost(const trl__raw_arc *arc, const trl__lattice_scale *scale)
+static double arc_cost(const trl__raw_arc *arc, const trl_lattice_scale *scale)
 {
     return scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph +
            (arc->word ? scale->insertion : 0);
 }
 
 /* States come in topological order. Returns the best end, or -1. */
-static int32_t search_states(const trl__raw_lattice *raw, const trl__lattice_scale *scale, double *cost, uint32_t *back,
+static int32_t search_states(const trl__raw_lattice *raw, const trl_lattice_scale *scale, double *cost, uint32_t *back,
                              uint32_t *source)
 {
     double best = INFINITY;
@@ -78,7 +78,7 @@ static int trace_back(trl__best_words *b, const trl__raw_lattice *raw, int32_t e
     return 0;
 }
 
-int trl__best_words_find(trl__best_words *b, const trl__raw_lattice *raw, const trl__lattice_scale *scale,
+int trl__best_words_find(trl__best_words *b, const trl__raw_lattice *raw, const trl_lattice_scale *scale,
                          trl_error *err)
 {
     size_t states = (size_t)raw->states + 1;

@@ -10,10 +10,7 @@
 #include "decode/decoder.h"
 #include "model/model_data.h"
 
-/* How costs make a score: acoustic * acoustic cost + graph * graph cost + insertion for each word. */
-typedef struct trl__lattice_scale {
-    double acoustic, graph, insertion;
-} trl__lattice_scale;
+#include <trellis/lattice.h>
 
 typedef struct trl__best_word {
     int32_t word;
@@ -32,7 +29,7 @@ typedef struct trl__best_words {
     trl__scratch costs, arcs;
 } trl__best_words;
 
-int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, const trl__lattice_scale *scale,
+int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, const trl_lattice_scale *scale,
                          trl_error *err);
 void trl__best_words_free(trl__best_words *best);
 
