@@ -32,6 +32,7 @@
 #include <trellis/log.h>
 #include <trellis/matrix.h>
 #include <trellis/model.h>
+#include <trellis/nbest_file.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
 #include <trellis/score.h>
