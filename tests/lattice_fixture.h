@@ -11,7 +11,7 @@
 
 #include "decode/lattice_determinize.h"
 
-#define MOST_WORDS 16
+#define MOST_WORDS 32
 #define MOST_FRAMES 10
 #define MOST_PATHS 20000
 
