@@ -35,6 +35,8 @@ static int copy_one(void *user, const char *id, const trl_lattice *lattice, trl_
     copy_job *j = user;
     trl_lattice *scaled = NULL, *pruned = NULL;
     int code = trl_lattice_rescale(lattice, &j->factors, &scaled, err);
+    if (code == 0 && j->values->prune > 0)
+        code = trl_lattice_prune(scaled, &j->scale, j->values->prune, &pruned, err);
     const trl_lattice *out = pruned ? pruned : scaled;
     if (code == 0)
         code = trl_lattice_writer_add(j->writer, id, out, err);

@@ -21,10 +21,10 @@ typedef struct lattice_values {
         "words", 'w', CLI_TEXT, offsetof(type, member.words), "FILE",           \
             "names of the words' labels: a table (words.txt) or a graph (.trg)" \
     }
-#define LATTICE_OUTPUT(type, member)                                                                 \
-    {                                                                                                \
-        "output", 'o', CLI_TEXT, offsetof(type, member.output), "PLACE",                             \
-            "where to write: a file, or a format and a name (see below); standard output by default" \
+#define LATTICE_OUTPUT(type, member)                                                                  \
+    {                                                                                                 \
+        "output", 'o', CLI_TEXT, offsetof(type, member.output), "PLACE",                              \
+            "where to write: a file, or a format and a name (see Places); standard output by default" \
     }
 #define LATTICE_SCALES(type, member)                                                    \
     {"lm-scale", 0,                                                                     \

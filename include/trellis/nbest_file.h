@@ -15,7 +15,7 @@ TRL_BEGIN_DECLS
 
 typedef enum trl_nbest_format {
     TRL_NBEST_TEXT, /* a line for each string: id, rank (from 1), graph cost, acoustic cost, words; a tab behind each of the first four, blanks
-                       between words. Costs are not scaled */
+                       between words. Costs are not scaled, and have four decimals */
     TRL_NBEST_JSONL /* an object per utterance: id, nbest: a list of objects with words, graph_cost, acoustic_cost. trl_transcripts_read
                        takes it for scoring */
 } trl_nbest_format;

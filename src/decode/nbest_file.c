@@ -5,6 +5,7 @@
 #include "base/text_file.h"
 #include "fst/fst_format.h"
 
+#include <math.h>
 #include <trellis/nbest_file.h>
 
 struct trl_nbest_writer {
@@ -34,13 +35,19 @@ static int name_of(const trl_symbols *words, int32_t word, char number[16], cons
                              trl_symbols_title(words));
 }
 
+/* Four decimals say all that sums of 32-bit costs know. */
+static void cost_text(double cost, char text[32])
+{
+    trl__format_double(round(cost * 1e4) / 1e4, text);
+}
+
 static int put_line(trl_file *file, const char *id, size_t rank, const trl_symbols *words, const trl_sentence *s,
                     trl_error *err)
 {
     char graph[32], acoustic[32], number[16];
     const char *name;
-    trl__format_double(s->graph, graph);
-    trl__format_double(s->acoustic, acoustic);
+    cost_text(s->graph, graph);
+    cost_text(s->acoustic, acoustic);
     int code = trl_file_print(file, err, "%s\t%zu\t%s\t%s\t", id, rank, graph, acoustic);
     for (size_t i = 0; code == 0 && i < s->count; i++) {
         code = name_of(words, s->words[i], number, &name, err);
