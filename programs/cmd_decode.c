@@ -6,13 +6,14 @@
 #include <string.h>
 #include <time.h>
 #include <trellis/decode.h>
+#include <trellis/lattice_file.h>
 
 extern const cli_command cmd_decode;
 
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *likelihoods, *utterance, *device;
+    const char *output, *to, *lattice, *likelihoods, *utterance, *device;
     int no_adapt, most_active, least_active;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty;
 };
@@ -31,6 +32,7 @@ typedef struct job {
     trl_graph *graph;
     trl_pool *pool;
     trl_decoding_writer *writer;
+    trl_lattice_writer *lattices; /* NULL: not wanted */
     input *inputs;
     size_t count;
     trl_decode_summary sum; /* of all inputs */
@@ -54,7 +56,7 @@ static int set_options(job *j)
     o->acoustic_scale = v->acoustic_scale;
     o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
-    o->lattice = getenv("TMP_LATTICE") != NULL;
+    o->lattice = v->lattice != NULL;
     o->skip_bad = v->corpus.skip_bad;
     o->likelihoods = v->likelihoods;
     o->only = v->utterance;
@@ -78,6 +80,18 @@ static int open_writer(job *j)
                                               &j->writer, &err) < 0)
         code = cli_failure(&err);
     return code;
+}
+
+/* Machines of words are weighed as the best words are chosen. */
+static int open_lattices(job *j)
+{
+    const trl_decode_options *o = &j->options;
+    double lm_scale = o->language_scale > 0 ? o->language_scale : 1 / o->acoustic_scale;
+    trl_lattice_scale scale = {1 / lm_scale, 1, o->word_penalty};
+    trl_error err;
+    if (j->values->lattice && trl_lattice_writer_open(j->values->lattice, &scale, &j->lattices, &err) < 0)
+        return cli_failure(&err);
+    return 0;
 }
 
 static int read_inputs(job *j, char **paths, size_t count)
@@ -105,12 +119,15 @@ static int prepare(job *j, int count, char **arguments)
         code = cli_failure(&err);
     if (code == 0)
         code = read_inputs(j, arguments + 2, (size_t)count - 2);
-    return code ? code : open_writer(j);
+    if (code == 0)
+        code = open_writer(j);
+    return code ? code : open_lattices(j);
 }
 
 static void clean_up(job *j)
 {
     trl_decoding_writer_abort(j->writer);
+    trl_lattice_writer_abort(j->lattices);
     for (size_t i = 0; j->inputs && i < j->count; i++) {
         trl_corpus_destroy(j->inputs[i].corpus);
         trl_findings_destroy(j->inputs[i].findings);
@@ -125,7 +142,11 @@ static void clean_up(job *j)
 
 static int use_decoding(void *user, const trl_decoding *decoding, trl_error *err)
 {
-    return trl_decoding_writer_add(((job *)user)->writer, decoding, err);
+    job *j = user;
+    int code = trl_decoding_writer_add(j->writer, decoding, err);
+    if (code < 0 || !j->lattices)
+        return code;
+    return trl_lattice_writer_add(j->lattices, decoding->utterance->id, decoding->lattice, err);
 }
 
 static void add_summary(job *j, const trl_decode_summary *s)
@@ -195,6 +216,10 @@ static int decode(job *j)
         code = trl_decoding_writer_commit(j->writer, &err);
         j->writer = NULL;
     }
+    if (code == 0 && j->lattices) {
+        code = trl_lattice_writer_commit(j->lattices, &err);
+        j->lattices = NULL;
+    }
     if (code < 0)
         return cli_failure(&err);
     say_summary(j, clock_seconds() - start);
@@ -222,6 +247,8 @@ static const struct values defaults = {
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
     {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl"},
+    {"lattice", 0, CLI_TEXT, offsetof(struct values, lattice), "PLACE",
+     "write lattices, too: a file, or a format and a name, as of trellis lattice copy (ark:, ark,t:, lattice:, fst:)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "ways that cost so much more than a frame's best are given up (default 13)"},
     {"lattice-beam", 0, CLI_NUMBER, offsetof(struct values, lattice_beam), "B",
@@ -272,7 +299,8 @@ const cli_command cmd_decode = {
     .options = options,
     .examples = "trellis decode mono.trm loop.trg data/test\n"
                 "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
-                "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12",
+                "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12\n"
+                "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark",
     .least = 3,
     .most = 1 << 20,
     .values_size = sizeof(struct values),

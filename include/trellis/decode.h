@@ -96,7 +96,8 @@ typedef enum trl_decoding_format {
 
 typedef struct trl_decoding_writer trl_decoding_writer;
 
-/* "-": standard output. Files appear when they are complete. */
+/* "-": standard output. Files appear when they are complete. Utterances must stay until the commit; of those that are not from a corpus, speaker and
+ * path may be NULL where start is 0 and end and channel are -1. */
 TRL_API int trl_decoding_writer_open(const char *path, trl_decoding_format format, trl_decoding_writer **out,
                                      trl_error *err);
 TRL_API int trl_decoding_writer_add(trl_decoding_writer *writer, const trl_decoding *decoding, trl_error *err);

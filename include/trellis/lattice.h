@@ -63,8 +63,19 @@ TRL_API void trl_lattice_destroy(trl_lattice *lattice);
 
 /* ---- To and from machines ---- */
 
-/* A machine of the lattice semiring (value: graph, second: acoustic) that reads and writes words; transitions are lost. */
-TRL_API int trl_lattice_to_fst(const trl_lattice *lattice, trl_fst **out, trl_error *err);
+/* A machine that reads and writes words; transitions are lost. Without a scale it is of the lattice semiring (value: graph, second: acoustic);
+ * with one it is tropical, and weights are scores. */
+TRL_API int trl_lattice_to_fst(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_fst **out,
+                               trl_error *err);
+
+/* The output side of an acyclic machine, in the lattice semiring or (as costs of the graph) the tropical or log one. There are no transitions and
+ * so no frames; what leads to no final state is left out. Returns 0, TRL_EINVAL (a cycle, the real semiring, no path), TRL_ENUMBER,
+ * TRL_ENOMEM. */
+TRL_API int trl_lattice_from_fst(const trl_fst *fst, trl_lattice **out, trl_error *err);
+
+/* A copy whose costs are multiplied, each word's graph cost raised by scale->insertion. */
+TRL_API int trl_lattice_rescale(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_lattice **out,
+                                trl_error *err);
 
 /* ---- Paths ---- */
 
