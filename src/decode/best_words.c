@@ -17,10 +17,14 @@ void trl__best_words_free(trl__best_words *b)
 
 /* ---- the best path ---- */
 
+/* In whole steps of 2^-24: sums of those are exact, so words that cost the same do so whatever lies before them, and the choice between them
+ * does not depend on where a lattice begins. */
 static double arc_cost(const trl__raw_arc *arc, const trl__lattice_scale *scale)
 {
-    return scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph +
-           (arc->word ? scale->insertion : 0);
+    static const double step = 1.5 * 268435456; /* above this, doubles have steps of 2^-24 */
+    double cost = scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph +
+                  (arc->word ? scale->insertion : 0);
+    return cost + step - step;
 }
 
 /* States come in topological order. Returns the best end, or -1. */
