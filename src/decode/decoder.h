@@ -57,9 +57,10 @@ int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t fra
  * (settled = 1); valid until the next call. */
 int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
 
-/* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own: its last state, at cost 0, is its only end. The decoder
- * forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where nothing is although more than `most` frames
- * are kept, half of them are by force, along the best way of the moment: *is_forced, and from there on the search may find other words than it would have.
+/* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own, whose only end is there, at
+ * cost 0. The decoder forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where more than
+ * `most` frames would be kept, half of them are settled by force, along the best way of the moment: *is_forced, and from there on the search may find
+ * other words than it would have.
  *
  * The words of all pieces and of what finish returns, each found by trl__best_words_find, are those of the whole lattice. */
 int trl__decoder_settle(trl__decoder *decoder, int32_t most, const trl__raw_lattice **piece, int *is_forced,

@@ -5,8 +5,8 @@
  * the lattices of all pieces are the parts of its lattice. The extra costs say so: that token's is 0 now and at the end, so pruning decides the
  * same before it.
  *
- * Nothing makes such a frame come. Where none did for too long, the best way of the moment decides: those that part from it before the
- * middle of what is kept are given up. Cost: O(what is kept). */
+ * Nothing makes such a frame come. Where none did for too long, the best way of the moment decides: those that part from it in the
+ * older half of what is kept are given up. Cost: O(what is kept). */
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
@@ -48,28 +48,30 @@ static uint32_t entry_of_best(const trl__decoder *d, size_t t)
     }
 }
 
-/* Marks the tokens of a frame whose own way does not come from a token that is kept, and the links from or to them. before: NULL where only `entry` is entered. Inner
- * links come by the level of their source, so that one's fate is known. */
+/* Marks the tokens of a frame whose own way does not come from a token that is kept, and the links from or to them. before: the frame before; NULL: only
+ * `entry` may be entered from there. Inner links come by the level of their source, so that one's fate is known. */
 static void give_up(trl__decoder *d, const trl__frame *before, const trl__frame *frame, uint32_t entry)
 {
     trl__token *tokens = d->tokens + frame->first_token;
     trl__link *links = d->links + frame->first_link;
     for (uint32_t i = 0; i < frame->links; i++) {
-        const trl__token *sources = i >= frame->emitting ? tokens : before ? d->tokens + before->first_token : NULL;
-        int is_lost = sources ? sources[links[i].from].extra == INFINITY : links[i].to != entry;
-        if (is_lost && tokens[links[i].to].back == i)
-            tokens[links[i].to].extra = INFINITY;
-    }
-    for (uint32_t i = 0; i < frame->links; i++) {
-        const trl__token *sources = i >= frame->emitting ? tokens : before ? d->tokens + before->first_token : NULL;
-        if (tokens[links[i].to].extra == INFINITY || (sources && sources[links[i].from].extra == INFINITY))
+        trl__token *to = &tokens[links[i].to];
+        int is_inner = i >= frame->emitting;
+        int is_lost = is_inner || before
+                          ? d->tokens[(is_inner ? frame : before)->first_token + links[i].from].extra == INFINITY
+                          : links[i].to != entry;
+        if (is_lost && to->back == i)
+            to->extra = INFINITY;
+        if (is_lost)
             links[i].to = TRL__NO_LINK;
     }
+    for (uint32_t i = 0; i < frame->links; i++)
+        if (links[i].to != TRL__NO_LINK && tokens[links[i].to].extra == INFINITY)
+            links[i].to = TRL__NO_LINK;
 }
 
-static int settle_by_force(trl__decoder *d, trl_error *err)
+static int settle_by_force(trl__decoder *d, size_t t, trl_error *err)
 {
-    size_t t = d->frame_count / 2;
     uint32_t entry = entry_of_best(d, t);
     give_up(d, NULL, &d->frames[t], entry);
     for (size_t k = t + 1; k < d->frame_count; k++)
@@ -139,9 +141,9 @@ int trl__decoder_settle(trl__decoder *d, int32_t most, const trl__raw_lattice **
         return 0;
     int code = trl__decoder_prune(d, 1, err);
     size_t t = code == 0 ? find_entry(d, &entry) : 0;
-    if (code == 0 && t == 0 && d->frame_count - 1 > (size_t)most) {
+    if (code == 0 && d->frame_count - 1 - t > (size_t)most) {
         *is_forced = 1;
-        code = settle_by_force(d, err);
+        code = settle_by_force(d, (t + d->frame_count) / 2, err);
         t = code == 0 ? find_entry(d, &entry) : 0;
     }
     if (code < 0 || t == 0)
