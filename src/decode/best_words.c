@@ -151,14 +151,39 @@ static size_t find_spans(const trl__best_words *b, const trl_model *model, trl__
     return count;
 }
 
-static void trim_words(trl__best_words *b, const trl_model *model)
+/* Without places: a word lies in a run of phones between pauses, which its label is in. A label in a pause belongs to the run before, where that has none (it
+ * ends after `claimed`), else to the one behind. Returns the run's first frame, and its end; both are b->frames where it has not come yet. */
+static int32_t find_run(const trl__best_words *b, const trl_model *model, int32_t label, int32_t claimed, int32_t *end)
 {
+    int32_t inside = label, before = label;
+    while (before > 0 && (before == b->frames || !is_phone(b, model, before)) && !is_phone(b, model, before - 1))
+        before--;
+    if ((label == b->frames || !is_phone(b, model, label)) && before > claimed)
+        inside = before - 1;
+    while (inside < b->frames && !is_phone(b, model, inside))
+        inside++;
+    *end = inside;
+    while (*end < b->frames && is_phone(b, model, *end))
+        ++*end;
+    while (inside > 0 && inside < b->frames && is_phone(b, model, inside - 1))
+        inside--;
+    return inside;
+}
+
+/* Words that share a run part it at their labels. */
+static void cut_runs(trl__best_words *b, const trl_model *model)
+{
+    int32_t claimed = 0, until = 0; /* the end of the last run that has a word; that word's label */
     for (size_t i = 0; i < b->count; i++) {
         trl__best_word *w = &b->words[i];
-        while (w->first < w->end && !is_phone(b, model, w->first))
-            w->first++;
-        while (w->first < w->end && !is_phone(b, model, w->end - 1))
-            w->end--;
+        int32_t label = w->first, end, first = find_run(b, model, label, claimed, &end);
+        if (i > 0 && end == claimed) { /* the same run */
+            first = label > until ? label : until;
+            first = first < end ? first : end;
+            b->words[i - 1].end = first;
+        }
+        w->first = until = first;
+        w->end = claimed = end;
     }
 }
 
@@ -173,6 +198,28 @@ int trl__best_words_time(trl__best_words *b, const trl_model *model, trl_error *
             b->words[i].end = spans[i].end;
         }
     else
-        trim_words(b, model);
+        cut_runs(b, model);
     return 0;
+}
+
+/* With places, words are counted; without, all labels must have found their run before the pause, and the last run its label. */
+int32_t trl__best_words_pause(const trl__best_words *b, const trl_model *model, size_t *count)
+{
+    size_t spoken = 0, written = 0;
+    int32_t pause = 0, claimed = 0, last_run = 0; /* ends of runs */
+    int has_left = 0;
+    *count = 0;
+    for (int32_t t = 0; t < b->frames; t++) {
+        char place = place_of(model, unit_of(b, model, t));
+        for (; written < b->count && b->words[written].first < t; written++)
+            find_run(b, model, b->words[written].first, claimed, &claimed);
+        if (is_phone(b, model, t)) {
+            last_run = t + 1;
+        } else if (model->word_positions ? spoken == written : claimed == last_run) {
+            pause = t;
+            *count = written;
+        }
+        spoken += begins_unit(b, model, t, &has_left) && (place == 'B' || place == 'S');
+    }
+    return pause;
 }

@@ -37,7 +37,11 @@ int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, con
 void trl__best_words_free(trl__best_words *best);
 
 /* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin. Units that know their place in the word
- * do; without them, a word has the phones from its label to the next, less silence and noise at its ends. */
+ * do. Without them, a word has the phones between two pauses, and words without a pause between them part at their labels. */
 int trl__best_words_time(trl__best_words *best, const trl_model *model, trl_error *err);
+
+/* The last frame of silence or noise before which as many words were spoken as written: what lies before it can be timed alone. 0: none. *count: the words
+ * before it. */
+int32_t trl__best_words_pause(const trl__best_words *best, const trl_model *model, size_t *count);
 
 #endif

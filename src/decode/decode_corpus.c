@@ -4,10 +4,8 @@
 #include "align/segments.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "decode/best_words.h"
+#include "decode/decode_options.h"
 #include "decode/scorer.h"
-
-#include <trellis/decode.h>
 
 #include <math.h>
 
@@ -55,7 +53,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .adapt = 2};
 }
 
-static trl__decode_options search_options(const trl_decode_options *o)
+trl__decode_options trl__search_options_of(const trl_decode_options *o)
 {
     trl__decode_options s = trl__decode_defaults();
     s.beam = o->beam;
@@ -67,9 +65,16 @@ static trl__decode_options search_options(const trl_decode_options *o)
     return s;
 }
 
+trl__lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
+{
+    return (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                                .graph = 1,
+                                .insertion = o->word_penalty};
+}
+
 int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
 {
-    trl__decode_options search = search_options(o);
+    trl__decode_options search = trl__search_options_of(o);
     if (!(o->language_scale >= 0 && isfinite(o->language_scale)))
         return trl__fail(err, TRL_EINVAL, "language_scale is %g; it must be more than 0", o->language_scale);
     if (!isfinite(o->word_penalty))
@@ -86,6 +91,7 @@ static trl__passes_options passes_options(const trl_decode_options *o)
                                  .device = o->device,
                                  .channel = o->channel,
                                  .skip_bad = o->skip_bad,
+                                 .online = o->online,
                                  .adapt = o->adapt,
                                  .progress = o->progress};
 }
@@ -136,7 +142,7 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_er
     return code;
 }
 
-static const char *word_label(const trl_graph *graph, int32_t word)
+const char *trl__word_label(const trl_graph *graph, int32_t word)
 {
     const char *name = graph->symbols ? trl_symbols_name(graph->symbols, word) : NULL;
     return name ? name : "?";
@@ -154,7 +160,7 @@ static int make_segments(const decoding_job *j, slot *s, double seconds, trl_err
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
         const trl__best_word *w = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = word_label(j->graph, w->word),
+        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, w->word),
                                        .first = w->first,
                                        .end = w->end,
                                        .start = trl__frame_time(&times, w->first, frames),
@@ -231,10 +237,8 @@ static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl
     int code = trl_decode_options_check(o, err);
     if (code == 0)
         code = trl_graph_fits(j->graph, j->model, err);
-    j->search = search_options(o);
-    j->scale = (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                    .graph = 1,
-                                    .insertion = o->word_penalty};
+    j->search = trl__search_options_of(o);
+    j->scale = trl__lattice_scale_of(o);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);

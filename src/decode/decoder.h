@@ -57,6 +57,10 @@ int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t fra
  * (settled = 1); valid until the next call. */
 int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
 
+/* The transitions of the best token's way, the last one first, `most` at most; returns how many. 0: no way is left, or none has been gone. */
+size_t trl__decoder_recent(const trl__decoder *decoder, int32_t *transitions, size_t most);
+int trl__decoder_is_alive(const trl__decoder *decoder); /* 0: no way is left */
+
 /* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own, whose only end is there, at
  * cost 0. The decoder forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where more than
  * `most` frames would be kept, half of them are settled by force, along the best way of the moment: *is_forced, and from there on the search may find

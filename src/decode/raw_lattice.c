@@ -156,6 +156,29 @@ uint32_t trl__best_token(const trl__decoder *d, const trl__frame *frame)
     return best;
 }
 
+int trl__decoder_is_alive(const trl__decoder *d)
+{
+    return d->frame_count > 0 && d->frames[d->frame_count - 1].tokens > 0;
+}
+
+size_t trl__decoder_recent(const trl__decoder *d, int32_t *transitions, size_t most)
+{
+    size_t count = 0;
+    if (!trl__decoder_is_alive(d))
+        return 0;
+    position at = {d->frame_count - 1, trl__best_token(d, &d->frames[d->frame_count - 1])};
+    while (count < most) {
+        const trl__frame *frame = &d->frames[at.frame];
+        uint32_t back = d->tokens[frame->first_token + at.token].back;
+        if (step_back(d, &at) < 0)
+            break;
+        int32_t transition = d->graph->arcs[d->links[frame->first_link + back].arc].transition;
+        if (transition > 0)
+            transitions[count++] = transition;
+    }
+    return count;
+}
+
 /* The tokens that some way of today passed when its frame had come, frame by frame backwards, until there is one. flags: two rows of bytes, as wide as the
  * most tokens. */
 static position find_common(const trl__decoder *d, uint8_t *flags, size_t width)
