@@ -1,6 +1,7 @@
 /* trellis decode: which words were said? */
 #include "cli.h"
 #include "corpus_input.h"
+#include "decode_live.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ struct values {
     const char *output, *to, *lattice, *likelihoods, *utterance, *device;
     int no_adapt, most_active, least_active;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty;
+    int online, partial, pid;
+    double raw, follow, pause;
 };
 
 /* One corpus or sound file of the command line. */
@@ -61,6 +64,7 @@ static int set_options(job *j)
     o->likelihoods = v->likelihoods;
     o->only = v->utterance;
     o->device = v->device;
+    o->online = v->online;
     if (v->no_adapt)
         o->adapt = 0;
     if (code == 0 && trl_decode_options_check(o, &err) < 0)
@@ -70,12 +74,18 @@ static int set_options(job *j)
 
 /* ---- Preparation ---- */
 
-static int open_writer(job *j)
+static int choose_format(const job *j, int *format)
 {
     static const char *const names[] = {"text", "ctm", "jsonl", NULL};
+    *format = TRL_DECODING_TEXT;
+    return cli_choose(&cmd_decode, "to", j->values->to, names, format);
+}
+
+static int open_writer(job *j)
+{
     trl_error err;
-    int format = TRL_DECODING_TEXT;
-    int code = cli_choose(&cmd_decode, "to", j->values->to, names, &format);
+    int format;
+    int code = choose_format(j, &format);
     if (code == 0 && trl_decoding_writer_open(j->values->output ? j->values->output : "-", (trl_decoding_format)format,
                                               &j->writer, &err) < 0)
         code = cli_failure(&err);
@@ -107,16 +117,20 @@ static int read_inputs(job *j, char **paths, size_t count)
     return code;
 }
 
-static int prepare(job *j, int count, char **arguments)
+static int read_model(job *j, char **arguments)
 {
     trl_error err;
     int code = set_options(j);
-    if (code == 0)
-        code = cli_pool(&j->values->common, &j->pool);
     if (code == 0 &&
         (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
          trl_graph_read(arguments[1], &j->graph, &err) < 0 || trl_graph_fits(j->graph, j->model, &err) < 0))
         code = cli_failure(&err);
+    return code;
+}
+
+static int prepare(job *j, int count, char **arguments)
+{
+    int code = cli_pool(&j->values->common, &j->pool);
     if (code == 0)
         code = read_inputs(j, arguments + 2, (size_t)count - 2);
     if (code == 0)
@@ -231,12 +245,57 @@ static int decode(job *j)
     return code;
 }
 
+/* ---- Sound that comes while it is decoded ---- */
+
+static int is_live(const struct values *v, int count, char **arguments)
+{
+    if (v->raw > 0 || v->follow > 0 || v->partial || v->pause > 0)
+        return 1;
+    return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
+}
+
+static int decode_live(const job *j, int count, char **arguments)
+{
+    const struct values *v = j->values;
+    live_decoding live = {.common = &v->common,
+                          .path = arguments[2],
+                          .output = v->output,
+                          .partial = v->partial,
+                          .pid = v->pid,
+                          .raw = v->raw,
+                          .follow = v->follow,
+                          .channel = j->options.channel,
+                          .options = trl_decode_stream_defaults()};
+    int format;
+    trl_error err;
+    int code = choose_format(j, &format);
+    if (code)
+        return code;
+    if (count > 3 || v->likelihoods || v->utterance)
+        return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
+    if (v->partial && v->to && format != TRL_DECODING_JSONL)
+        return cli_usage_error(&cmd_decode, "--partial writes JSON lines; leave out --to %s", v->to);
+    live.format = v->partial || format == TRL_DECODING_JSONL ? LIVE_JSONL
+                  : format == TRL_DECODING_CTM               ? LIVE_CTM
+                                                             : LIVE_TEXT;
+    live.options.decode = j->options;
+    live.options.pause = v->pause;
+    if (trl_decode_stream_options_check(&live.options, &err) < 0)
+        return cli_usage_error(&cmd_decode, "%s", err.text);
+    return live_decode(&live, j->model, j->graph);
+}
+
 static int run(void *values, int count, char **arguments)
 {
     job j = {.values = values, .options = trl_decode_defaults(), .reading = trl_corpus_defaults()};
-    int code = prepare(&j, count, arguments);
-    if (code == 0)
-        code = decode(&j);
+    int code = read_model(&j, arguments);
+    if (code == 0 && is_live(values, count, arguments)) {
+        code = decode_live(&j, count, arguments);
+    } else if (code == 0) {
+        code = prepare(&j, count, arguments);
+        if (code == 0)
+            code = decode(&j);
+    }
     clean_up(&j);
     return code;
 }
@@ -269,6 +328,17 @@ static const cli_option options[] = {
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},
     {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
      "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
+    {"online", 0, CLI_FLAG, offsetof(struct values, online), NULL,
+     "frames of a corpus are normalised as those of a stream, in one pass: the same words as from a pipe"},
+    {"partial", 0, CLI_FLAG, offsetof(struct values, partial), NULL,
+     "a stream: write JSON lines that show what it looks like so far, too"},
+    {"pause", 0, CLI_NUMBER, offsetof(struct values, pause), "SECONDS",
+     "a stream: so much silence behind a word ends an utterance (default: the stream is one)"},
+    {"raw", 0, CLI_NUMBER, offsetof(struct values, raw), "HZ",
+     "a stream of 16-bit samples (little-endian, one channel) without a header, of this rate"},
+    {"follow", 0, CLI_NUMBER, offsetof(struct values, follow), "SECONDS",
+     "a stream from a file that grows, until it has not grown for so long"},
+    {"pid", 0, CLI_INT, offsetof(struct values, pid), "PID", "with --follow: the sound ends with this process, too"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},

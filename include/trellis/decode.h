@@ -44,6 +44,7 @@ typedef struct trl_decode_options {
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
     const char *only;        /* this utterance alone; NULL: all */
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */
+    int online;              /* 1: frames as a stream has them, see decode_stream.h; default 0 */
     const char *device;      /* "cpu", "cpu:ref" …; NULL: cpu */
     trl_progress *progress;
 } trl_decode_options;

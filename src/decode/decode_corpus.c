@@ -4,11 +4,9 @@
 #include "align/segments.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "decode/best_words.h"
+#include "decode/decode_options.h"
 #include "decode/lattice_determinize.h"
 #include "decode/scorer.h"
-
-#include <trellis/decode.h>
 
 #include <math.h>
 
@@ -59,7 +57,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .adapt = 2};
 }
 
-static trl__decode_options search_options(const trl_decode_options *o)
+trl__decode_options trl__search_options_of(const trl_decode_options *o)
 {
     trl__decode_options s = trl__decode_defaults();
     s.beam = o->beam;
@@ -71,9 +69,16 @@ static trl__decode_options search_options(const trl_decode_options *o)
     return s;
 }
 
+trl_lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
+{
+    return (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                               .graph = 1,
+                               .insertion = o->word_penalty};
+}
+
 int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
 {
-    trl__decode_options search = search_options(o);
+    trl__decode_options search = trl__search_options_of(o);
     if (!(o->language_scale >= 0 && isfinite(o->language_scale)))
         return trl__fail(err, TRL_EINVAL, "language_scale is %g; it must be more than 0", o->language_scale);
     if (!isfinite(o->word_penalty))
@@ -90,6 +95,7 @@ static trl__passes_options passes_options(const trl_decode_options *o)
                                  .device = o->device,
                                  .channel = o->channel,
                                  .skip_bad = o->skip_bad,
+                                 .online = o->online,
                                  .adapt = o->adapt,
                                  .progress = o->progress};
 }
@@ -147,7 +153,7 @@ static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__ra
     return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
 }
 
-static const char *word_label(const trl_graph *graph, int32_t word)
+const char *trl__word_label(const trl_graph *graph, int32_t word)
 {
     const char *name = graph->symbols ? trl_symbols_name(graph->symbols, word) : NULL;
     return name ? name : "?";
@@ -165,7 +171,7 @@ static int make_segments(const decoding_job *j, const worker *w, slot *s, double
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
         const trl__best_word *word = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = word_label(j->graph, word->word),
+        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, word->word),
                                        .first = word->first,
                                        .end = word->end,
                                        .start = trl__frame_time(&times, word->first, frames),
@@ -252,10 +258,8 @@ static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl
     int code = trl_decode_options_check(o, err);
     if (code == 0)
         code = trl_graph_fits(j->graph, j->model, err);
-    j->search = search_options(o);
-    j->scale = (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                   .graph = 1,
-                                   .insertion = o->word_penalty};
+    j->search = trl__search_options_of(o);
+    j->scale = trl__lattice_scale_of(o);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);
