@@ -12,7 +12,7 @@
 #include "decode/lattice_determinize.h"
 
 #define MOST_WORDS 32
-#define MOST_FRAMES 10
+#define MOST_FRAMES 20
 #define MOST_PATHS 20000
 
 typedef struct lattice_path {

@@ -108,6 +108,13 @@ TRL_API int trl_lattice_posteriors(const trl_lattice *lattice, const trl_lattice
 
 /* ---- Words with times and confidences ---- */
 
+/* A lattice with the same paths (words, costs, transitions) whose arcs span their words; silence and noise between them have arcs without a word. Words are found
+ * by the graph's pronunciations or, without them, the model's units with a place in the word. Costs do not follow words exactly: the sums of paths are right.
+ * Two arcs of a state may have the same word. Returns 0, TRL_EINVAL (graph or lattice are not the model's), TRL_EUNSUPPORTED (neither pronunciations nor
+ * places), TRL_ELIMIT, TRL_ENOMEM. */
+TRL_API int trl_lattice_align_words(const trl_lattice *lattice, const trl_model *model, const trl_graph *graph,
+                                    trl_lattice **out, trl_error *err);
+
 typedef struct trl_lattice_word {
     int32_t word;
     int32_t first, end; /* frames [first, end), of its arc: to be right, the lattice must be aligned to words */

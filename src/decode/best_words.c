@@ -107,46 +107,6 @@ static int is_phone(const trl__best_words *b, const trl_model *model, int32_t fr
     return model->unit_kind[unit_of(b, model, frame)] == TRL_UNIT_PHONE;
 }
 
-/* The place in the word that the unit's name ends with: B, I, E, S; 0: none. */
-static char place_of(const trl_model *model, int32_t unit)
-{
-    const char *name = trl_model_unit(model, unit).name;
-    size_t length = strlen(name);
-    return length > 2 && name[length - 2] == '_' && strchr("BIES", name[length - 1]) ? name[length - 1] : 0;
-}
-
-/* Does a new unit begin with this frame, when *has_left says that its arc out has been seen? Self-loops may come behind that arc (Kaldi's order), so it
- * alone does not end the unit. */
-static int begins_unit(const trl__best_words *b, const trl_model *model, int32_t frame, int *has_left)
-{
-    trl_transition now = trl_model_transition(model, b->transitions[frame]);
-    int begins = frame == 0 || now.unit != unit_of(b, model, frame - 1) || (*has_left && now.to != now.state);
-    *has_left = now.to == TRL_EXIT || (*has_left && !begins);
-    return begins;
-}
-
-/* Fills words[] with the spans of words by their units' places; returns how many there are, at most `most`. */
-static size_t find_spans(const trl__best_words *b, const trl_model *model, trl__best_word *spans, size_t most)
-{
-    size_t count = 0;
-    int is_inside = 0, has_left = 0;
-    for (int32_t t = 0; t < b->frames; t++) {
-        int begins = begins_unit(b, model, t, &has_left);
-        char place = place_of(model, unit_of(b, model, t));
-        if (begins && (place == 'B' || place == 'S')) {
-            if (count == most)
-                return most + 1;
-            spans[count++].first = t;
-            is_inside = 1;
-        } else if (begins && place == 0) {
-            is_inside = 0;
-        }
-        if (is_inside)
-            spans[count - 1].end = t + 1;
-    }
-    return count;
-}
-
 static void trim_words(trl__best_words *b, const trl_model *model)
 {
     for (size_t i = 0; i < b->count; i++) {
@@ -158,17 +118,63 @@ static void trim_words(trl__best_words *b, const trl_model *model)
     }
 }
 
-int trl__best_words_time(trl__best_words *b, const trl_model *model, trl_error *err)
+/* The words in the order of their labels, and what of them was timed: `words` of them, up to `frame`. */
+typedef struct timing {
+    int32_t *labels;
+    size_t words;
+    size_t frame;
+} timing;
+
+/* Reads on, up to the label of word `known` or to the end. Returns 1: done, 0: the units do not fit the words; negative on error. */
+static int read_on(trl__best_words *b, trl__word_parser *parser, timing *t, size_t known, size_t frames,
+                   trl__path_end end, trl_error *err)
 {
-    trl__best_word *spans = trl__scratch_get(&b->costs, b->count + 1, sizeof *spans);
-    if (!spans)
-        return trl__fail_memory(err);
-    if (model->word_positions && find_spans(b, model, spans, b->count) == b->count)
-        for (size_t i = 0; i < b->count; i++) {
-            b->words[i].first = spans[i].first;
-            b->words[i].end = spans[i].end;
+    trl__word_reading r;
+    int code = trl__word_parser_read(parser, t->labels + t->words, known - t->words, b->transitions + t->frame,
+                                     frames - t->frame, end, &r, err);
+    if (code < 0 || r.is_wrong)
+        return code;
+    for (size_t i = 0; i < r.count; i++) {
+        int32_t first = (int32_t)t->frame;
+        t->frame += (size_t)r.items[i].frames;
+        if (r.items[i].word) {
+            b->words[t->words].first = first;
+            b->words[t->words++].end = (int32_t)t->frame;
         }
-    else
-        trim_words(b, model);
+    }
+    return 1;
+}
+
+static int read_words(trl__best_words *b, trl__word_parser *parser, trl_error *err)
+{
+    timing t = {.labels = trl__scratch_get(&b->costs, b->count + 1, sizeof *t.labels)};
+    int code = 1;
+    if (!t.labels)
+        return trl__fail_memory(err);
+    for (size_t i = 0; i < b->count; i++)
+        t.labels[i] = b->words[i].word;
+    for (size_t i = 0; code > 0 && i < b->count; i++) {
+        size_t label = (size_t)b->words[i].first; /* words before it were timed, not this one */
+        if (label > t.frame)
+            code = read_on(b, parser, &t, i, label, TRL__GOES_ON, err);
+    }
+    if (code > 0)
+        code = read_on(b, parser, &t, b->count, (size_t)b->frames, b->reached_end ? TRL__ENDS : TRL__IS_CUT, err);
+    return code;
+}
+
+int trl__best_words_time(trl__best_words *b, const trl_model *model, trl__word_parser *parser, trl_error *err)
+{
+    if (!b->is_found || b->count == 0)
+        return 0;
+    trl__best_word *labels = trl__scratch_get(&b->arcs, b->count, sizeof *labels);
+    if (!labels)
+        return trl__fail_memory(err);
+    memcpy(labels, b->words, b->count * sizeof *labels);
+    int code = parser ? read_words(b, parser, err) : 0;
+    if (code != 0)
+        return code < 0 ? code : 0;
+    memcpy(b->words, labels, b->count * sizeof *labels);
+    trim_words(b, model);
     return 0;
 }

@@ -2,12 +2,13 @@
  *
  *     trl__best_words best = {0};
  *     trl__best_words_find(&best, raw, &scale, err);
- *     trl__best_words_time(&best, model);              // where words begin and end, by the model's units
+ *     trl__best_words_time(&best, model, parser, err); // where words begin and end, by the model's units
  */
 #ifndef TRL_DECODE_BEST_WORDS_H
 #define TRL_DECODE_BEST_WORDS_H
 
 #include "decode/decoder.h"
+#include "decode/word_parser.h"
 #include "model/model_data.h"
 
 #include <trellis/lattice.h>
@@ -33,8 +34,8 @@ int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, con
                          trl_error *err);
 void trl__best_words_free(trl__best_words *best);
 
-/* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin. Units that know their place in the word
- * do; without them, a word has the phones from its label to the next, less silence and noise at its ends. */
-int trl__best_words_time(trl__best_words *best, const trl_model *model, trl_error *err);
+/* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin; the parser does, by the units. Without one
+ * (NULL), or where units do not fit the words, a word has the phones from its label to the next, less silence and noise at its ends. */
+int trl__best_words_time(trl__best_words *best, const trl_model *model, trl__word_parser *parser, trl_error *err);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct worker {
     trl__decoder *decoder;
     trl__scorer *scorer;
     trl__determinizer *determinizer; /* NULL: no lattices */
+    trl__word_parser *parser;        /* NULL: nothing tells where words begin */
 } worker;
 
 /* An utterance on its way. */
@@ -152,23 +153,23 @@ static const char *word_label(const trl_graph *graph, int32_t word)
     return name ? name : "?";
 }
 
-static int make_segments(const decoding_job *j, slot *s, double seconds, trl_error *err)
+static int make_segments(const decoding_job *j, const worker *w, slot *s, double seconds, trl_error *err)
 {
     int32_t frames = s->best.frames;
     trl__frame_times times = trl__frame_times_of(trl__passes_frontend(j->passes), frames, seconds);
-    int code = trl__best_words_time(&s->best, j->model, err);
+    int code = trl__best_words_time(&s->best, j->model, w->parser, err);
     s->seconds = times.seconds;
     if (code < 0)
         return code;
     if (TRL_GROW(s->segments, s->segment_capacity, s->best.count + 1) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
-        const trl__best_word *w = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = word_label(j->graph, w->word),
-                                       .first = w->first,
-                                       .end = w->end,
-                                       .start = trl__frame_time(&times, w->first, frames),
-                                       .stop = trl__frame_time(&times, w->end, frames),
+        const trl__best_word *word = &s->best.words[i];
+        s->segments[i] = (trl_segment){.label = word_label(j->graph, word->word),
+                                       .first = word->first,
+                                       .end = word->end,
+                                       .start = trl__frame_time(&times, word->first, frames),
+                                       .stop = trl__frame_time(&times, word->end, frames),
                                        .confidence = -1,
                                        .index = (int32_t)i};
     }
@@ -183,7 +184,7 @@ static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
     int code = search_words(j, f, &raw, err);
     if (code == 0 && j->options.lattice)
         code = make_lattice(j, &j->workers[f->worker], s, raw, err);
-    return code < 0 ? code : make_segments(j, s, f->seconds, err);
+    return code < 0 ? code : make_segments(j, &j->workers[f->worker], s, f->seconds, err);
 }
 
 static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *err)
@@ -236,6 +237,8 @@ static int make_workers(decoding_job *j, trl_error *err)
         code = trl__scorer_create(trl__passes_device(j->passes), j->model->tied_states, &j->workers[i].scorer, err);
         if (code == 0)
             code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
+        if (code == 0)
+            code = trl__word_parser_create(j->model, j->graph, &j->workers[i].parser, err);
         if (code == 0 && j->options.lattice)
             code = trl__determinizer_create(&j->workers[i].determinizer, err);
     }
@@ -293,6 +296,7 @@ static void clean_up(decoding_job *j)
         trl__decoder_destroy(j->workers[i].decoder);
         trl__scorer_destroy(j->workers[i].scorer);
         trl__determinizer_destroy(j->workers[i].determinizer);
+        trl__word_parser_destroy(j->workers[i].parser);
     }
     for (size_t i = 0; j->slots && i < trl__passes_slots(j->passes); i++) {
         trl__best_words_free(&j->slots[i].best);

@@ -450,6 +450,19 @@ static int follow_best(mbr_search *m, trl_hypothesis *h, trl_error *err)
 
 /* ---- the whole ---- */
 
+/* Means of different paths may overlap: the words meet half-way then, in order of time. */
+static void part_words(trl_lattice_word *words, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        trl_lattice_word *a = &words[i - 1], *b = &words[i];
+        if (b->first < a->end)
+            a->end = b->first = (a->end + b->first) / 2;
+        if (a->end < a->first)
+            a->end = b->first = a->first;
+        b->end = b->end > b->first ? b->end : b->first;
+    }
+}
+
 /* One block: the hypothesis, then its words. */
 static int make_hypothesis(const mbr_search *m, const trl_hypothesis *facts, const slot *times, trl_hypothesis **out,
                            trl_error *err)
@@ -467,6 +480,8 @@ static int make_hypothesis(const mbr_search *m, const trl_hypothesis *facts, con
             list[used++] = (trl_lattice_word){s->word, (int32_t)lround(t->first), (int32_t)lround(t->end),
                                               fmin(fmax(s->mass, 0), 1)};
     }
+    if (!times)
+        part_words(list, used);
     **out = *facts;
     (*out)->words = list;
     (*out)->count = words;

@@ -288,7 +288,7 @@ static void check_words(const trl_hypothesis *h, int32_t frames)
         const trl_lattice_word *w = &h->words[k];
         assert_true(w->confidence >= 0 && w->confidence <= 1);
         assert_true(w->first >= 0 && w->first <= w->end && w->end <= frames);
-        assert_true(k == 0 || w->first >= h->words[k - 1].first);
+        assert_true(k == 0 || w->first >= h->words[k - 1].end);
     }
 }
 
