@@ -30,9 +30,8 @@ typedef struct job {
     size_t speaker_count;
     trl_counts all;
     size_t extras;
-    trl_file *file; /* the best paths' words; NULL: not wanted */
-    int32_t *labels;
-    size_t room; /* of labels */
+    trl_file *file;  /* the best paths' words; NULL: not wanted */
+    int32_t *labels; /* room for the longest reference */
 } job;
 
 /* ---- The references ---- */
@@ -45,35 +44,39 @@ static int compare_ids(const void *a, const void *b)
 /* Speakers are in the order of their first utterance. */
 static void name_speaker(job *j, reference *r)
 {
-    r->speaker = 0;
-    while (r->speaker < j->speaker_count && strcmp(j->speakers[r->speaker].name, r->said.speaker) != 0)
-        r->speaker++;
-    if (r->speaker == j->speaker_count)
-        j->speakers[j->speaker_count++] = (trl_scored_speaker){.name = r->said.speaker};
+    const char *name = r->said.speaker;
+    for (r->speaker = 0; r->speaker < j->speaker_count; r->speaker++) {
+        const char *other = j->speakers[r->speaker].name;
+        if (name && other && strcmp(other, name) == 0)
+            return;
+    }
+    if (name)
+        j->speakers[j->speaker_count++] = (trl_scored_speaker){.name = name};
 }
 
-static int check_reference(job *j, const char *path, const trl_transcript *t, trl_error *err)
+static int check_references(const job *j, const char *path, size_t *longest, trl_error *err)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->words[i], "{") == 0)
-            return cli_error(err, TRL_EUNSUPPORTED, "%s: utterance %s has alternatives; a reference for lattices can't",
-                             path, t->id);
-    if (t->count > j->room) {
-        int32_t *labels = realloc(j->labels, t->count * sizeof *labels);
-        if (!labels)
-            return cli_error(err, TRL_ENOMEM, "out of memory");
-        j->labels = labels;
-        j->room = t->count;
+    for (size_t i = 0; i < trl_transcripts_count(j->said); i++) {
+        trl_transcript t = trl_transcripts_get(j->said, i);
+        *longest = t.count > *longest ? t.count : *longest;
+        for (size_t k = 0; k < t.count; k++)
+            if (strcmp(t.words[k], "{") == 0)
+                return cli_error(err, TRL_EUNSUPPORTED,
+                                 "%s: utterance %s has alternatives; a reference for lattices can't", path, t.id);
     }
     return 0;
 }
 
-static int sort_references(job *j, const char *path, trl_error *err)
+/* Those that are to be scored, in their order. */
+static int list_references(job *j, const char *path, trl_error *err)
 {
-    size_t count = trl_transcripts_count(j->said);
+    size_t count = trl_transcripts_count(j->said), longest = 1;
+    int code = check_references(j, path, &longest, err);
+    if (code < 0)
+        return code;
     j->references = calloc(count + 1, sizeof *j->references);
     j->speakers = calloc(count + 1, sizeof *j->speakers);
-    j->labels = malloc(sizeof *j->labels);
+    j->labels = malloc(longest * sizeof *j->labels);
     if (!j->references || !j->speakers || !j->labels)
         return cli_error(err, TRL_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
@@ -81,13 +84,17 @@ static int sort_references(job *j, const char *path, trl_error *err)
         r->said = trl_transcripts_get(j->said, i);
         if (!r->said.id)
             continue;
-        int code = check_reference(j, path, &r->said, err);
-        if (code < 0)
-            return code;
-        if (r->said.speaker)
-            name_speaker(j, r);
+        name_speaker(j, r);
         j->count++;
     }
+    return 0;
+}
+
+static int sort_references(job *j, const char *path, trl_error *err)
+{
+    int code = list_references(j, path, err);
+    if (code < 0)
+        return code;
     qsort(j->references, j->count, sizeof *j->references, compare_ids);
     for (size_t i = 1; i < j->count; i++)
         if (compare_ids(&j->references[i - 1], &j->references[i]) == 0)

@@ -104,7 +104,7 @@ const cli_command cmd_lattice_nbest = {
 
 struct words_values {
     lattice_values shared;
-    const char *to;
+    const char *to, *model;
     int mbr;
     double frame_shift;
 };
@@ -113,6 +113,8 @@ typedef struct words_job {
     const struct words_values *values;
     trl_lattice_scale scale;
     trl_symbols *words;
+    trl_model *model; /* with its graph: words are aligned first; NULL: they are not */
+    trl_graph *graph;
     trl_decoding_writer *writer;
     trl_utterance **utterances; /* the writer looks at them until the end */
     size_t count, capacity;
@@ -194,19 +196,35 @@ static int write_words(words_job *j, const char *id, const trl_lattice *lattice,
 static int say_one(void *user, const char *id, const trl_lattice *lattice, trl_error *err)
 {
     words_job *j = user;
-    trl_hypothesis *h;
-    int code = (j->values->mbr ? trl_lattice_mbr : trl_lattice_best)(lattice, &j->scale, &h, err);
+    trl_lattice *aligned = NULL;
+    trl_hypothesis *h = NULL;
+    trl_error reason;
+    int code = j->model ? trl_lattice_align_words(lattice, j->model, j->graph, &aligned, &reason) : 0;
     if (code < 0)
-        return code;
-    code = write_words(j, id, lattice, h, err);
+        return cli_error(err, code, "utterance %s: %s", id, reason.text);
+    if (aligned)
+        lattice = aligned;
+    code = (j->values->mbr ? trl_lattice_mbr : trl_lattice_best)(lattice, &j->scale, &h, err);
+    if (code == 0)
+        code = write_words(j, id, lattice, h, err);
     trl_hypothesis_destroy(h);
+    trl_lattice_destroy(aligned);
     return code;
+}
+
+static int read_model(words_job *j, trl_error *err)
+{
+    const struct words_values *v = j->values;
+    int code = v->model ? trl_model_import(v->model, NULL, &j->model, err) : 0;
+    return code == 0 && v->model ? trl_graph_read(v->shared.words, &j->graph, err) : code;
 }
 
 static int say_all(words_job *j, int format, int count, char **arguments, trl_error *err)
 {
     const lattice_values *v = &j->values->shared;
     int code = lattice_words(v, &j->words, err);
+    if (code == 0)
+        code = read_model(j, err);
     if (code == 0)
         code = trl_decoding_writer_open(v->output ? v->output : "-", (trl_decoding_format)format, &j->writer, err);
     if (code == 0)
@@ -228,11 +246,15 @@ static int run_words(void *values, int count, char **arguments)
         wrong = cli_choose(&cmd_lattice_words, "to", j.values->to, names, &format);
     if (wrong == 0 && !(j.values->frame_shift > 0 && isfinite(j.values->frame_shift)))
         wrong = cli_usage_error(&cmd_lattice_words, "--frame-shift takes milliseconds above 0");
+    if (wrong == 0 && j.values->model && !lattice_words_are_graph(&j.values->shared))
+        wrong = cli_usage_error(&cmd_lattice_words, "with --model, --words must name the graph (.trg)");
     if (wrong)
         return wrong;
     int code = say_all(&j, format, count, arguments, &err);
     trl_decoding_writer_abort(j.writer);
     trl_symbols_destroy(j.words);
+    trl_model_destroy(j.model);
+    trl_graph_destroy(j.graph);
     for (size_t i = 0; i < j.count; i++)
         free(j.utterances[i]);
     free(j.utterances);
@@ -248,6 +270,8 @@ static const cli_option words_options[] = {
      "the words with the least expected errors (minimum Bayes risk) instead of the best path's"},
     LATTICE_WORDS(struct words_values, shared),
     LATTICE_SCALES(struct words_values, shared),
+    {"model", 0, CLI_TEXT, offsetof(struct words_values, model), "MODEL",
+     "put words where they were said, by the pronunciations of the graph that --words names"},
     {"frame-shift", 0, CLI_NUMBER, offsetof(struct words_values, frame_shift), "MS",
      "milliseconds from frame to frame, for times (default 10)"},
     {0}};
@@ -267,11 +291,11 @@ const cli_command cmd_lattice_words = {
         "  jsonl   an object per utterance: words with times and confidences, and the costs of\n"
         "          graph and sound of the best path\n\n"
         "A word's confidence is the probability that it was said there, from all paths of the lattice. Times are "
-        "seconds from the utterance's beginning; in a lattice whose words are not aligned with their sounds they are "
-        "those of the words' arcs, which may lie some frames aside. Without --words, words are numbers.",
+        "seconds from the utterance's beginning, frames times --frame-shift. Without --model they are those of the "
+        "words' arcs, which begin and end somewhere near. Without --words, words are numbers.",
     .options = words_options,
     .examples = "trellis lattice words lat.ark --words loop.trg --lm-scale 12\n"
-                "trellis lattice words lat.ark --words words.txt --mbr --to ctm -o words.ctm",
+                "trellis lattice words lat.ark --words loop.trg --model mono.trm --mbr --to ctm -o words.ctm",
     .least = 1,
     .most = INT32_MAX,
     .values_size = sizeof(struct words_values),

@@ -27,13 +27,18 @@ static int words_of_graph(const char *path, trl_symbols **words, trl_error *err)
     return *words ? 0 : cli_error(err, TRL_EINVAL, "%s: the graph has no table of words", path);
 }
 
+int lattice_words_are_graph(const lattice_values *v)
+{
+    size_t length = v->words ? strlen(v->words) : 0;
+    return length > 4 && strcmp(v->words + length - 4, ".trg") == 0;
+}
+
 int lattice_words(const lattice_values *v, trl_symbols **words, trl_error *err)
 {
     *words = NULL;
-    size_t length = v->words ? strlen(v->words) : 0;
     if (!v->words)
         return 0;
-    if (length > 4 && strcmp(v->words + length - 4, ".trg") == 0)
+    if (lattice_words_are_graph(v))
         return words_of_graph(v->words, words, err);
     return trl_symbols_read(v->words, words, err);
 }

@@ -55,7 +55,8 @@ typedef struct lattice_values {
 /* Checks the scales. Returns 0 or EXIT_USAGE. */
 int lattice_scale(const cli_command *command, const lattice_values *values, trl_lattice_scale *scale);
 
-/* The table of --words; NULL without it. */
+/* The table of --words; NULL without it. A graph is told by its ending. */
+int lattice_words_are_graph(const lattice_values *values);
 int lattice_words(const lattice_values *values, trl_symbols **words, trl_error *err);
 
 /* Calls `use` with every lattice of the archives, in order; the lattice is the walk's. */

@@ -161,6 +161,8 @@ lattice 2 nbest lat.txt -n 0
 lattice 2 nbest lat.txt --to xml
 lattice 2 words lat.txt --lm-scale 0
 lattice 2 words lat.txt --frame-shift -1
+lattice 2 words lat.txt -w words.txt --model x.trm
+contains "$err" "must name the graph" "a model without graph"
 lattice 2 copy lat.txt --prune -1 -o x.ark
 lattice 3 copy none.ark -o x.ark
 contains "$err" "none.ark" "a file that is not there"
@@ -191,6 +193,14 @@ expect 0 "$TRELLIS" decode tones.trm loop.trg sounds -q -t 3 -o many.txt --latti
 cmp -s found.ark many.ark || wrong "threads change lattices"
 lattice 0 words found.ark -w loop.trg
 equal "$out" "$(<found.txt)" "the best words of decode's lattices"
+expect 0 "$TRELLIS" decode tones.trm loop.trg sounds -q --to ctm -o found.ctm
+lattice 0 words found.ark -w loop.trg --model tones.trm --to ctm -o aligned.ctm
+python3 - <<'END' || wrong "times of aligned words"
+times = [[line.split() for line in open(name)] for name in ("found.ctm", "aligned.ctm")]
+assert len(times[0]) == len(times[1]) > 20
+for found, ours in zip(*times): # the best path's boundaries, but for half a window
+    assert found[4] == ours[4] and abs(float(found[2]) - float(ours[2])) < 0.03, (found, ours)
+END
 lattice 0 nbest found.ark -w loop.trg -n 1 --to jsonl -o best.jsonl
 expect 0 "$TRELLIS" decode tones.trm loop.trg sounds -q --to jsonl -o found.jsonl
 python3 - <<'END' || wrong "the costs of the best path"

@@ -74,7 +74,7 @@ static void round_trip(const char *prefix, void (*compare)(const trl_lattice *, 
     assert_int_equal(trl_lattice_reader_open(path, NULL, &reader, &err), 0);
     while (trl_lattice_reader_next(reader, &id, &read, &err) > 0) {
         trl_lattice *written = make(i);
-        assert_int_equal(atoi(id + 4), (int)i++);
+        assert_int_equal(strtol(id + 4, NULL, 10), (long)i++);
         compare(written, read);
         trl_lattice_destroy(written);
         trl_lattice_destroy(read);
