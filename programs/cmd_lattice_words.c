@@ -189,6 +189,7 @@ static int write_words(words_job *j, const char *id, const trl_lattice *lattice,
                       .seconds = l.frames * j->values->frame_shift / 1000,
                       .graph_cost = h->graph,
                       .acoustic_cost = h->acoustic,
+                      .expected_errors = h->expected_errors,
                       .reached_end = l.reached_end};
     return code < 0 ? code : trl_decoding_writer_add(j->writer, &d, err);
 }

@@ -6,8 +6,10 @@
 #include <trellis/alignment_file.h>
 #include <trellis/api.h>
 #include <trellis/audio.h>
+#include <trellis/audio_stream.h>
 #include <trellis/corpus.h>
 #include <trellis/decode.h>
+#include <trellis/decode_stream.h>
 #include <trellis/error.h>
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "feat/extract_work.h"
+#include "model/model_frontend.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -261,22 +262,9 @@ int trl__passes_run(trl__passes *p, const trl__pass *pass, trl_findings *skipped
 /* Without a description, likelihoods from elsewhere have frames of 25 ms every 10 ms. */
 static int read_frontend(trl__passes *p, trl_error *err)
 {
-    const char *description = trl_model_frontend(p->model);
-    int code = trl_frontend_preset(&p->description, "mfcc", err);
-    if (code < 0)
-        return code;
-    if (description[0] == '\0' && !p->options.likelihoods)
-        return trl__fail(err, TRL_EINVAL,
-                         "the model does not say which front end makes its features; give it one with `trellis model "
-                         "convert`, or take likelihoods from a file");
-    code = trl_frontend_parse(&p->description, description, "the model's front end", err);
-    if (code < 0 || p->options.likelihoods)
-        return code;
-    code = trl_frontend_create(&p->description, &p->frontend, err);
-    if (code == 0 && trl_frontend_dim(p->frontend) != p->model->dim)
-        return trl__fail(err, TRL_EINVAL, "the model's front end makes frames of %d numbers, but its Gaussians have %d",
-                         trl_frontend_dim(p->frontend), (int)p->model->dim);
-    return code;
+    const trl__passes_options *o = &p->options;
+    return o->likelihoods ? trl__model_frontend_read(p->model, o->online, &p->description, err)
+                          : trl__model_frontend_make(p->model, o->online, &p->description, &p->frontend, err);
 }
 
 static int load_model(trl__passes *p, trl_error *err)

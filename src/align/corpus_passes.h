@@ -29,6 +29,7 @@ typedef struct trl__passes_options {
     const char *only;        /* this utterance alone; NULL: all */
     const char *device;      /* NULL: cpu */
     int channel, skip_bad;   /* see extract.h */
+    int online;              /* see model_frontend.h */
     int adapt;               /* estimates of the speakers' transforms, at most */
     trl_progress *progress;
 } trl__passes_options;

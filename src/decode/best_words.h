@@ -35,7 +35,12 @@ int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, con
 void trl__best_words_free(trl__best_words *best);
 
 /* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin; the parser does, by the units. Without one
- * (NULL), or where units do not fit the words, a word has the phones from its label to the next, less silence and noise at its ends. */
+ * (NULL), or where units do not fit the words, a word has the phones between two pauses, and words without a pause between them part at their labels. */
 int trl__best_words_time(trl__best_words *best, const trl_model *model, trl__word_parser *parser, trl_error *err);
+
+/* The last frame of silence or noise before which as many words were spoken as written: what lies before it can be timed alone. 0: none. *count: the words
+ * before it. */
+int trl__best_words_pause(trl__best_words *best, const trl_model *model, trl__word_parser *parser, int32_t *pause,
+                          size_t *count, trl_error *err);
 
 #endif

@@ -4,11 +4,11 @@
 #include "align/segments.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "decode/best_words.h"
+#include "decode/decode_options.h"
+#include "decode/lattice_align.h"
 #include "decode/lattice_determinize.h"
+#include "decode/lattice_mbr.h"
 #include "decode/scorer.h"
-
-#include <trellis/decode.h>
 
 #include <math.h>
 
@@ -22,7 +22,10 @@ typedef struct worker {
 /* An utterance on its way. */
 typedef struct slot {
     trl__best_words best;
-    trl_lattice *lattice; /* NULL: none */
+    trl_lattice *lattice;    /* NULL: none */
+    trl_lattice_word *words; /* with confidences, where they are asked for */
+    size_t word_capacity;
+    double expected_errors;
     trl_segment *segments;
     size_t segment_capacity;
     double seconds;
@@ -59,7 +62,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .adapt = 2};
 }
 
-static trl__decode_options search_options(const trl_decode_options *o)
+trl__decode_options trl__search_options_of(const trl_decode_options *o)
 {
     trl__decode_options s = trl__decode_defaults();
     s.beam = o->beam;
@@ -71,9 +74,16 @@ static trl__decode_options search_options(const trl_decode_options *o)
     return s;
 }
 
+trl_lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
+{
+    return (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                               .graph = 1,
+                               .insertion = o->word_penalty};
+}
+
 int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
 {
-    trl__decode_options search = search_options(o);
+    trl__decode_options search = trl__search_options_of(o);
     if (!(o->language_scale >= 0 && isfinite(o->language_scale)))
         return trl__fail(err, TRL_EINVAL, "language_scale is %g; it must be more than 0", o->language_scale);
     if (!isfinite(o->word_penalty))
@@ -90,6 +100,7 @@ static trl__passes_options passes_options(const trl_decode_options *o)
                                  .device = o->device,
                                  .channel = o->channel,
                                  .skip_bad = o->skip_bad,
+                                 .online = o->online,
                                  .adapt = o->adapt,
                                  .progress = o->progress};
 }
@@ -139,15 +150,70 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, const 
     return code;
 }
 
+/* ---- lattices ---- */
+
+static int wants_lattice(const trl_decode_options *o)
+{
+    return o->lattice || o->confidence || o->mbr;
+}
+
 static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
 {
     const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
     double beam;
     trl_lattice_destroy(s->lattice);
+    s->lattice = NULL;
     return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
 }
 
-static const char *word_label(const trl_graph *graph, int32_t word)
+/* Confidences of the best path's words. */
+static int judge_words(const decoding_job *j, slot *s, trl_error *err)
+{
+    for (size_t i = 0; i < s->best.count; i++) {
+        const trl__best_word *b = &s->best.words[i];
+        s->words[i] = (trl_lattice_word){b->word, b->first, b->end, -1};
+    }
+    return trl__lattice_judge(s->lattice, &j->scale, s->words, s->best.count, &s->expected_errors, err);
+}
+
+/* Words with the least expected errors take the place of the best path's. */
+static int choose_words(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    trl_lattice *aligned = NULL;
+    trl_hypothesis *h = NULL;
+    trl__best_words *b = &s->best;
+    int code = w->parser ? trl__lattice_align(s->lattice, w->parser, &aligned, err) : 0;
+    if (code == 0)
+        code = trl_lattice_mbr(aligned ? aligned : s->lattice, &j->scale, &h, err);
+    if (code == 0 &&
+        (TRL_GROW(b->words, b->capacity, h->count + 1) < 0 || TRL_GROW(s->words, s->word_capacity, h->count + 1) < 0))
+        code = trl__fail_memory(err);
+    for (size_t i = 0; code == 0 && i < h->count; i++) {
+        s->words[i] = h->words[i];
+        b->words[i] = (trl__best_word){h->words[i].word, h->words[i].first, h->words[i].end};
+    }
+    if (code == 0) {
+        b->count = h->count;
+        s->expected_errors = h->expected_errors;
+    }
+    trl_hypothesis_destroy(h);
+    trl_lattice_destroy(aligned);
+    return code;
+}
+
+static int find_confidences(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    s->expected_errors = -1;
+    if (!j->options.confidence && !j->options.mbr)
+        return 0;
+    if (TRL_GROW(s->words, s->word_capacity, s->best.count + 1) < 0)
+        return trl__fail_memory(err);
+    return j->options.mbr ? choose_words(j, w, s, err) : judge_words(j, s, err);
+}
+
+/* ---- words with times ---- */
+
+const char *trl__word_label(const trl_graph *graph, int32_t word)
 {
     const char *name = graph->symbols ? trl_symbols_name(graph->symbols, word) : NULL;
     return name ? name : "?";
@@ -159,18 +225,20 @@ static int make_segments(const decoding_job *j, const worker *w, slot *s, double
     trl__frame_times times = trl__frame_times_of(trl__passes_frontend(j->passes), frames, seconds);
     int code = trl__best_words_time(&s->best, j->model, w->parser, err);
     s->seconds = times.seconds;
+    if (code == 0)
+        code = find_confidences(j, w, s, err);
     if (code < 0)
         return code;
     if (TRL_GROW(s->segments, s->segment_capacity, s->best.count + 1) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
         const trl__best_word *word = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = word_label(j->graph, word->word),
+        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, word->word),
                                        .first = word->first,
                                        .end = word->end,
                                        .start = trl__frame_time(&times, word->first, frames),
                                        .stop = trl__frame_time(&times, word->end, frames),
-                                       .confidence = -1,
+                                       .confidence = s->expected_errors >= 0 ? (float)s->words[i].confidence : -1,
                                        .index = (int32_t)i};
     }
     return 0;
@@ -182,7 +250,7 @@ static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
     const trl__raw_lattice *raw;
     slot *s = &j->slots[f->slot];
     int code = search_words(j, f, &raw, err);
-    if (code == 0 && j->options.lattice)
+    if (code == 0 && wants_lattice(&j->options))
         code = make_lattice(j, &j->workers[f->worker], s, raw, err);
     return code < 0 ? code : make_segments(j, &j->workers[f->worker], s, f->seconds, err);
 }
@@ -214,6 +282,7 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .graph_cost = best->graph,
                              .acoustic_cost = best->acoustic,
                              .lattice = s->lattice,
+                             .expected_errors = s->expected_errors,
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
@@ -239,7 +308,7 @@ static int make_workers(decoding_job *j, trl_error *err)
             code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
         if (code == 0)
             code = trl__word_parser_create(j->model, j->graph, &j->workers[i].parser, err);
-        if (code == 0 && j->options.lattice)
+        if (code == 0 && wants_lattice(&j->options))
             code = trl__determinizer_create(&j->workers[i].determinizer, err);
     }
     return code;
@@ -252,10 +321,8 @@ static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl
     int code = trl_decode_options_check(o, err);
     if (code == 0)
         code = trl_graph_fits(j->graph, j->model, err);
-    j->search = search_options(o);
-    j->scale = (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                   .graph = 1,
-                                   .insertion = o->word_penalty};
+    j->search = trl__search_options_of(o);
+    j->scale = trl__lattice_scale_of(o);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);
@@ -302,6 +369,7 @@ static void clean_up(decoding_job *j)
         trl__best_words_free(&j->slots[i].best);
         trl__free(j->slots[i].segments);
         trl_lattice_destroy(j->slots[i].lattice);
+        trl__free(j->slots[i].words);
     }
     trl__free(j->workers);
     trl__free(j->slots);

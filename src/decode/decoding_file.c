@@ -109,6 +109,8 @@ static int add_json(trl_file *file, const trl_decoding *d, trl_error *err)
         code = add_json_number(file, "graph_cost", d->graph_cost, err);
     if (code == 0)
         code = add_json_number(file, "acoustic_cost", d->acoustic_cost, err);
+    if (code == 0 && d->expected_errors >= 0)
+        code = add_json_number(file, "expected_errors", d->expected_errors, err);
     return code < 0 ? code : trl_file_print(file, err, ",\"reached_end\":%s}\n", d->reached_end ? "true" : "false");
 }
 

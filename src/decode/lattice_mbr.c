@@ -9,6 +9,7 @@
  * A slot has a time; nodes are compared with the slots around their own time, WIDTH to either side. So cost and memory are O(arcs * WIDTH) for
  * long recordings, and short ones are compared in full.
  */
+#include "decode/lattice_mbr.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/tuple_table.h"
@@ -549,6 +550,44 @@ static int search(const trl_lattice *lattice, const trl_lattice_scale *scale, in
     int code = trl__lattice_check_scale(scale, err);
     if (code == 0)
         code = find_words(&m, is_mbr, out, err);
+    free_search(&m);
+    return code;
+}
+
+/* The words become slots, as those of the best path do. */
+static int judge(mbr_search *m, trl_lattice_word *words, size_t count, double *errors, trl_error *err)
+{
+    int32_t used = 0;
+    size_t next = 0;
+    int code = prepare(m, err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code =
+            put_slot(&m->other, &m->other_capacity, &used, (slot){words[i].word, words[i].first, words[i].end, 0}, err);
+    if (code == 0)
+        code = space_out(m, m->other, used, err);
+    if (code == 0)
+        code = align_slots(m, err);
+    if (code < 0)
+        return code;
+    look_up_words(m);
+    for (int32_t i = 0; i < m->count && next < count; i++)
+        if (m->slots[i].word)
+            words[next++].confidence = fmin(fmax(m->slots[i].mass, 0), 1);
+    code = true_errors(m, m->slots, m->count, errors, err);
+    *errors = *errors < 0 ? m->errors : *errors;
+    return code;
+}
+
+int trl__lattice_judge(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_lattice_word *words,
+                       size_t count, double *errors, trl_error *err)
+{
+    mbr_search m = {.lattice = lattice, .scale = scale, .words = {.width = 2}};
+    int code = trl__lattice_check_scale(scale, err);
+    *errors = 0;
+    for (size_t i = 0; i < count; i++)
+        words[i].confidence = 0;
+    if (code == 0 && lattice->states > 0)
+        code = judge(&m, words, count, errors, err);
     free_search(&m);
     return code;
 }

@@ -283,31 +283,43 @@ static int read_rest(trl__word_parser *p, size_t i, size_t j, size_t frames, trl
     return code;
 }
 
-int trl__word_parser_read(trl__word_parser *p, const int32_t *words, size_t count, const int32_t *transitions,
-                          size_t frames, trl__path_end end, trl__word_reading *r, trl_error *err)
+static int read_path(trl__word_parser *p, size_t frames, trl__word_reading *r, trl_error *err)
 {
     size_t i = 0, j = 0;
-    *r = (trl__word_reading){0};
-    p->words = words;
-    p->word_count = count;
-    p->end = end;
-    int code = find_units(p, transitions, frames, err);
-    if (code == 0)
-        code = find_leads(p, err);
+    int code = find_leads(p, err);
     if (code < 0)
         return code;
     r->is_wrong = !*lead(p, 0, 0);
     while (code == 0 && !r->is_wrong) {
         int others;
         reading_step s = choose(p, i, j, &others);
-        if (s.units == 0 || (end == TRL__GOES_ON && (others || may_end(p, i, j))))
+        if (s.units == 0 || (p->end == TRL__GOES_ON && (others || may_end(p, i, j))))
             break;
-        code = add_item(p, r, s.is_word ? words[j] : 0, frame_of(p, i + s.units, frames) - frame_of(p, i, frames), err);
+        code =
+            add_item(p, r, s.is_word ? p->words[j] : 0, frame_of(p, i + s.units, frames) - frame_of(p, i, frames), err);
         i += s.units;
         j += (size_t)s.is_word;
     }
-    if (code == 0 && end == TRL__IS_CUT && !r->is_wrong)
+    if (code == 0 && p->end == TRL__IS_CUT && !r->is_wrong)
         code = read_rest(p, i, j, frames, r, err);
+    return code;
+}
+
+/* What was cut may be complete all the same. */
+int trl__word_parser_read(trl__word_parser *p, const int32_t *words, size_t count, const int32_t *transitions,
+                          size_t frames, trl__path_end end, trl__word_reading *r, trl_error *err)
+{
+    *r = (trl__word_reading){0};
+    p->words = words;
+    p->word_count = count;
+    p->end = end == TRL__IS_CUT ? TRL__ENDS : end;
+    int code = find_units(p, transitions, frames, err);
+    if (code == 0)
+        code = read_path(p, frames, r, err);
+    if (code == 0 && r->is_wrong && end == TRL__IS_CUT) {
+        p->end = end;
+        code = read_path(p, frames, r, err);
+    }
     r->items = p->items;
     return code;
 }
