@@ -199,6 +199,7 @@ static void add_summary(job *j, const trl_decode_summary *s)
     sum->utterances += s->utterances;
     sum->skipped += s->skipped;
     sum->unfinished += s->unfinished;
+    sum->narrowed += s->narrowed;
     sum->words += s->words;
     sum->frames += s->frames;
     sum->seconds += s->seconds;
@@ -230,6 +231,8 @@ static void say_summary(const job *j, double elapsed)
         cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
     if (s->unfinished > 0)
         cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
+    if (s->narrowed > 0)
+        cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
 }
 
 static int decode_inputs(job *j, trl_error *err)

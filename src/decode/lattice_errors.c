@@ -11,7 +11,8 @@
 #include "base/memory.h"
 #include "base/tuple_table.h"
 
-#define MOST_GROUPS 200000 /* of paths that go on together, in all states */
+#define MOST_GROUPS 200000            /* of paths that go on together, in all states */
+#define MOST_BYTES ((size_t)64 << 20) /* of shapes */
 #define NONE UINT32_MAX
 
 /* Paths to a state that have the same shape. */
@@ -149,7 +150,7 @@ static int sum_up(error_sum *e, const trl_lattice_scale *scale, double *ahead, d
     *errors = 0;
     for (int32_t s = 0; code == 0 && s < l->states; s++) {
         code = leave_state(e, s, scale, behind, errors, err);
-        if (e->places.count > MOST_GROUPS) {
+        if (e->places.count > MOST_GROUPS || e->shape_count > MOST_BYTES / (e->count + 1)) {
             *errors = -1;
             break;
         }
