@@ -26,11 +26,15 @@
 #include <trellis/graph.h>
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
+#include <trellis/lattice_file.h>
+#include <trellis/lattice_oracle.h>
+#include <trellis/lattice_rescore.h>
 #include <trellis/lexicon.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>
 #include <trellis/model.h>
+#include <trellis/nbest_file.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
 #include <trellis/score.h>

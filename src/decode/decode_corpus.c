@@ -5,6 +5,9 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/decode_options.h"
+#include "decode/lattice_align.h"
+#include "decode/lattice_determinize.h"
+#include "decode/lattice_mbr.h"
 #include "decode/scorer.h"
 
 #include <math.h>
@@ -12,11 +15,17 @@
 typedef struct worker {
     trl__decoder *decoder;
     trl__scorer *scorer;
+    trl__determinizer *determinizer; /* NULL: no lattices */
+    trl__word_parser *parser;        /* NULL: nothing tells where words begin */
 } worker;
 
 /* An utterance on its way. */
 typedef struct slot {
     trl__best_words best;
+    trl_lattice *lattice;    /* NULL: none */
+    trl_lattice_word *words; /* with confidences, where they are asked for */
+    size_t word_capacity;
+    double expected_errors;
     trl_segment *segments;
     size_t segment_capacity;
     double seconds;
@@ -28,7 +37,7 @@ typedef struct decoding_job {
     const trl_graph *graph;
     trl_decode_options options;
     trl__decode_options search;
-    trl__lattice_scale scale;
+    trl_lattice_scale scale;
     trl_findings *skipped;
     trl_decode_fn use;
     void *user;
@@ -65,11 +74,11 @@ trl__decode_options trl__search_options_of(const trl_decode_options *o)
     return s;
 }
 
-trl__lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
+trl_lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
 {
-    return (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                .graph = 1,
-                                .insertion = o->word_penalty};
+    return (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                               .graph = 1,
+                               .insertion = o->word_penalty};
 }
 
 int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
@@ -118,11 +127,10 @@ static int search_frames(worker *w, int32_t frames, trl_error *err)
     return code;
 }
 
-static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_error *err)
+static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
     worker *w = &j->workers[f->worker];
     slot *s = &j->slots[f->slot];
-    const trl__raw_lattice *raw;
     int code = 0;
     s->log_det = f->log_det;
     if (f->parameters)
@@ -132,9 +140,9 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_er
     if (code == 0)
         code = search_frames(w, (int32_t)f->matrix->rows, err);
     if (code == 0)
-        code = trl__decoder_finish(w->decoder, &raw, err);
+        code = trl__decoder_finish(w->decoder, raw, err);
     if (code == 0)
-        code = trl__best_words_find(&s->best, raw, &j->scale, err);
+        code = trl__best_words_find(&s->best, *raw, &j->scale, err);
     if (code == TRL_ENUMBER) {
         trl_error why = *err;
         return trl__fail(err, code, "utterance %s: %s", f->utterance->id, why.text);
@@ -142,30 +150,95 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, trl_er
     return code;
 }
 
+/* ---- lattices ---- */
+
+static int wants_lattice(const trl_decode_options *o)
+{
+    return o->lattice || o->confidence || o->mbr;
+}
+
+static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
+{
+    const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
+    double beam;
+    trl_lattice_destroy(s->lattice);
+    s->lattice = NULL;
+    return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+}
+
+/* Confidences of the best path's words. */
+static int judge_words(const decoding_job *j, slot *s, trl_error *err)
+{
+    for (size_t i = 0; i < s->best.count; i++) {
+        const trl__best_word *b = &s->best.words[i];
+        s->words[i] = (trl_lattice_word){b->word, b->first, b->end, -1};
+    }
+    return trl__lattice_judge(s->lattice, &j->scale, s->words, s->best.count, &s->expected_errors, err);
+}
+
+/* Words with the least expected errors take the place of the best path's. */
+static int choose_words(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    trl_lattice *aligned = NULL;
+    trl_hypothesis *h = NULL;
+    trl__best_words *b = &s->best;
+    int code = w->parser ? trl__lattice_align(s->lattice, w->parser, &aligned, err) : 0;
+    if (code == 0)
+        code = trl_lattice_mbr(aligned ? aligned : s->lattice, &j->scale, &h, err);
+    if (code == 0 &&
+        (TRL_GROW(b->words, b->capacity, h->count + 1) < 0 || TRL_GROW(s->words, s->word_capacity, h->count + 1) < 0))
+        code = trl__fail_memory(err);
+    for (size_t i = 0; code == 0 && i < h->count; i++) {
+        s->words[i] = h->words[i];
+        b->words[i] = (trl__best_word){h->words[i].word, h->words[i].first, h->words[i].end};
+    }
+    if (code == 0) {
+        b->count = h->count;
+        s->expected_errors = h->expected_errors;
+    }
+    trl_hypothesis_destroy(h);
+    trl_lattice_destroy(aligned);
+    return code;
+}
+
+static int find_confidences(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    s->expected_errors = -1;
+    if (!j->options.confidence && !j->options.mbr)
+        return 0;
+    if (TRL_GROW(s->words, s->word_capacity, s->best.count + 1) < 0)
+        return trl__fail_memory(err);
+    return j->options.mbr ? choose_words(j, w, s, err) : judge_words(j, s, err);
+}
+
+/* ---- words with times ---- */
+
 const char *trl__word_label(const trl_graph *graph, int32_t word)
 {
     const char *name = graph->symbols ? trl_symbols_name(graph->symbols, word) : NULL;
     return name ? name : "?";
 }
 
-static int make_segments(const decoding_job *j, slot *s, double seconds, trl_error *err)
+static int make_segments(const decoding_job *j, const worker *w, slot *s, double seconds, trl_error *err)
 {
     int32_t frames = s->best.frames;
     trl__frame_times times = trl__frame_times_of(trl__passes_frontend(j->passes), frames, seconds);
-    int code = trl__best_words_time(&s->best, j->model, err);
+    int code = trl__best_words_time(&s->best, j->model, w->parser, err);
     s->seconds = times.seconds;
+    if (code == 0)
+        code = find_confidences(j, w, s, err);
     if (code < 0)
         return code;
     if (TRL_GROW(s->segments, s->segment_capacity, s->best.count + 1) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
-        const trl__best_word *w = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, w->word),
-                                       .first = w->first,
-                                       .end = w->end,
-                                       .start = trl__frame_time(&times, w->first, frames),
-                                       .stop = trl__frame_time(&times, w->end, frames),
-                                       .confidence = -1,
+        const trl__best_word *word = &s->best.words[i];
+        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, word->word),
+                                       .first = word->first,
+                                       .end = word->end,
+                                       .start = trl__frame_time(&times, word->first, frames),
+                                       .stop = trl__frame_time(&times, word->end, frames),
+                                       .confidence = s->expected_errors >= 0 ? (float)s->words[i].confidence : -1,
                                        .index = (int32_t)i};
     }
     return 0;
@@ -174,15 +247,20 @@ static int make_segments(const decoding_job *j, slot *s, double seconds, trl_err
 static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
 {
     const decoding_job *j = user;
-    int code = search_words(j, f, err);
-    return code < 0 ? code : make_segments(j, &j->slots[f->slot], f->seconds, err);
+    const trl__raw_lattice *raw;
+    slot *s = &j->slots[f->slot];
+    int code = search_words(j, f, &raw, err);
+    if (code == 0 && wants_lattice(&j->options))
+        code = make_lattice(j, &j->workers[f->worker], s, raw, err);
+    return code < 0 ? code : make_segments(j, &j->workers[f->worker], s, f->seconds, err);
 }
 
 static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *err)
 {
     const decoding_job *j = user;
     const trl__best_words *best = &j->slots[f->slot].best;
-    int code = search_words(j, f, err);
+    const trl__raw_lattice *raw;
+    int code = search_words(j, f, &raw, err);
     if (code < 0 || !best->is_found)
         return code;
     return trl__adaptation_gather_transitions(trl__passes_adaptation(j->passes), f->matrix, best->transitions, f->slot,
@@ -203,6 +281,8 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .seconds = s->seconds,
                              .graph_cost = best->graph,
                              .acoustic_cost = best->acoustic,
+                             .lattice = s->lattice,
+                             .expected_errors = s->expected_errors,
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
@@ -226,6 +306,10 @@ static int make_workers(decoding_job *j, trl_error *err)
         code = trl__scorer_create(trl__passes_device(j->passes), j->model->tied_states, &j->workers[i].scorer, err);
         if (code == 0)
             code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
+        if (code == 0)
+            code = trl__word_parser_create(j->model, j->graph, &j->workers[i].parser, err);
+        if (code == 0 && wants_lattice(&j->options))
+            code = trl__determinizer_create(&j->workers[i].determinizer, err);
     }
     return code;
 }
@@ -278,10 +362,14 @@ static void clean_up(decoding_job *j)
     for (int i = 0; j->workers && i < trl__passes_workers(j->passes); i++) {
         trl__decoder_destroy(j->workers[i].decoder);
         trl__scorer_destroy(j->workers[i].scorer);
+        trl__determinizer_destroy(j->workers[i].determinizer);
+        trl__word_parser_destroy(j->workers[i].parser);
     }
     for (size_t i = 0; j->slots && i < trl__passes_slots(j->passes); i++) {
         trl__best_words_free(&j->slots[i].best);
         trl__free(j->slots[i].segments);
+        trl_lattice_destroy(j->slots[i].lattice);
+        trl__free(j->slots[i].words);
     }
     trl__free(j->workers);
     trl__free(j->slots);

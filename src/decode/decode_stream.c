@@ -27,7 +27,7 @@ struct trl_decode_stream {
     const trl_model *model;
     const trl_graph *graph;
     trl_decode_stream_options options;
-    trl__lattice_scale scale;
+    trl_lattice_scale scale;
     trl_stream_words_fn use;
     void *user;
 
@@ -40,6 +40,7 @@ struct trl_decode_stream {
     trl__parameters *parameters;
     trl__scorer *scorer;
     trl__decoder *decoder;
+    trl__word_parser *parser; /* NULL: nothing tells where words begin */
     int is_open, is_finished; /* the decoder has an utterance */
 
     int64_t searched, first; /* frames of the stream: all that were searched; the utterance's first */
@@ -120,7 +121,8 @@ static int set_up(trl_decode_stream *s, trl_error *err)
     if (code < 0)
         return code;
     trl__decode_options search = search_options(s);
-    return trl__decoder_create(s->graph, &search, &s->decoder, err);
+    code = trl__decoder_create(s->graph, &search, &s->decoder, err);
+    return code < 0 ? code : trl__word_parser_create(s->model, s->graph, &s->parser, err);
 }
 
 int trl_decode_stream_create(const trl_model *model, const trl_graph *graph, const trl_decode_stream_options *options,
@@ -148,6 +150,7 @@ void trl_decode_stream_destroy(trl_decode_stream *s)
     if (!s)
         return;
     trl__decoder_destroy(s->decoder);
+    trl__word_parser_destroy(s->parser);
     trl__scorer_destroy(s->scorer);
     trl__parameters_free(s->parameters);
     trl__device_close(s->device);
@@ -193,8 +196,9 @@ static int hand_out(trl_decode_stream *s, int32_t frames, size_t count, trl_stre
     part.count = count;
     if (count > 0)
         part.words[count - 1].end = frames;
-    int code = trl__best_words_time(&part, s->model, err);
+    int code = trl__best_words_time(&part, s->model, s->parser, err);
     s->path.costs = part.costs;
+    s->path.arcs = part.arcs;
     if (code < 0 || TRL_GROW(s->segments, s->segment_capacity, count + 1) < 0)
         return code < 0 ? code : trl__fail_memory(err);
     int32_t offset = (int32_t)s->first + s->handed;
@@ -283,7 +287,10 @@ static int settle(trl_decode_stream *s, trl_error *err)
     code = append_piece(s, raw, err);
     if (code < 0)
         return code;
-    int32_t pause = trl__best_words_pause(&s->path, s->model, &count);
+    int32_t pause = 0;
+    code = trl__best_words_pause(&s->path, s->model, s->parser, &pause, &count, err);
+    if (code < 0)
+        return code;
     if (pause == 0 && s->path.frames > OPEN_MOST) {
         pause = s->path.frames;
         count = s->path.count;
@@ -314,6 +321,7 @@ static int end_utterance(trl_decode_stream *s, trl_error *err)
                           .acoustic_cost = s->acoustic_cost,
                           .reached_end = s->piece.is_found && s->piece.reached_end};
     s->is_open = 0;
+    s->path.reached_end = w.reached_end;
     s->summary.utterances++;
     s->summary.words += s->word_count;
     s->summary.unfinished += !w.reached_end;

@@ -35,7 +35,7 @@ typedef struct test_case {
     float *scores;
     int32_t frames;
     trl__decode_options options;
-    trl__lattice_scale scale;
+    trl_lattice_scale scale;
 } test_case;
 
 static test_case make_case(random_source *r)
@@ -59,7 +59,7 @@ static test_case make_case(random_source *r)
     c.options.least_active = 0;
     c.options.prune_interval = 1 + (int32_t)random_below(r, 7);
     if (random_chance(r, 0.3))
-        c.scale = (trl__lattice_scale){(double)random_eighths(r, 16), 1, (double)random_eighths(r, 16) - 1};
+        c.scale = (trl_lattice_scale){(double)random_eighths(r, 16), 1, (double)random_eighths(r, 16) - 1};
     return c;
 }
 
