@@ -53,15 +53,15 @@ static void open_an4(stream_bench *b, const char *place)
     bench_check(trl_lexicon_read(path, NULL, &b->lexicon, &err), &err);
 }
 
-static void train_model(stream_bench *b)
+static void train_model(stream_bench *b, int tiny)
 {
     trl_error err;
     trl_train_options o = trl_train_defaults();
     trl_frontend *frontend = train_frontend();
-    o.stages = "mono,tri";
-    o.iterations = 3;
+    o.stages = tiny ? "mono" : "mono,tri";
+    o.iterations = tiny ? 1 : 3;
     o.folder = b->folder;
-    bench_check(trl_train(b->train, b->lexicon, frontend, &o, NULL, b->findings, &b->model, &err), &err);
+    bench_check(trl_train(tiny ? b->test : b->train, b->lexicon, frontend, &o, NULL, b->findings, &b->model, &err), &err);
     trl_frontend_destroy(frontend);
 }
 
@@ -262,7 +262,7 @@ static int bench_run(const bench_options *options, json_t *result)
         return 0;
     }
     open_an4(&b, place);
-    train_model(&b);
+    train_model(&b, options->tiny);
     build_graph(&b);
     write_sound(&b, options->tiny ? 120 : options->quick ? 900 : 3600);
     measure(&b, result);
