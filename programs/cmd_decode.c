@@ -283,7 +283,7 @@ static int decode(job *j)
 
 static int is_live(const struct values *v, int count, char **arguments)
 {
-    if (v->raw > 0 || v->follow > 0 || v->partial || v->pause > 0)
+    if (v->raw != 0 || v->follow != 0 || v->partial || v->pause != 0)
         return 1;
     return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
 }
@@ -305,6 +305,8 @@ static int decode_live(const job *j, int count, char **arguments)
     int code = choose_format(j, &format);
     if (code)
         return code;
+    if (v->raw < 0 || v->follow < 0)
+        return cli_usage_error(&cmd_decode, "--raw and --follow take a number above 0");
     if (count > 3 || v->likelihoods || v->utterance)
         return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
     if (v->lattice || v->mbr || format >= TO_NBEST)
