@@ -500,6 +500,8 @@ static int add_frame(trl__decoder *d, trl_error *err)
 int trl__decoder_begin(trl__decoder *d, trl_error *err)
 {
     d->frame_count = d->token_count = d->link_count = d->pruned = 0;
+    d->settled = 0;
+    d->lone_end = TRL__NO_LINK;
     d->is_finished = 0;
     int code = add_frame(d, err);
     if (code < 0 || d->graph->start < 0)
@@ -547,7 +549,7 @@ static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_er
         for (size_t tied = 0; is_wrong && tied < (size_t)d->tied; tied++)
             if (!(scores[tied * g->stride] < INFINITY))
                 return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
-                                 d->frame_count - 1 + f, (double)scores[tied * g->stride]);
+                                 (size_t)d->settled + d->frame_count - 1 + f, (double)scores[tied * g->stride]);
     }
     return 0;
 }
