@@ -116,14 +116,11 @@ int trl_decode_passes(const trl_model *model, const trl_decode_options *options)
 
 static int search_frames(worker *w, int32_t frames, trl_error *err)
 {
+    trl__score_group *group;
     int code = trl__decoder_begin(w->decoder, err);
-    for (int32_t begin = 0, end; code == 0 && begin < frames; begin = end) {
-        const float *scores;
-        size_t stride;
-        end = trl__scorer_block(w->scorer, begin);
-        code = trl__scorer_score(w->scorer, begin, end, NULL, &scores, &stride, err);
-        if (code == 0)
-            code = trl__decoder_advance(w->decoder, scores, end - begin, stride, err);
+    for (int32_t begin = 0; code == 0 && begin < frames; begin += group->frames) {
+        trl__scorer_open(w->scorer, begin, &group);
+        code = trl__decoder_advance_group(w->decoder, group, err);
     }
     return code;
 }
