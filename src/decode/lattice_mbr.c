@@ -22,7 +22,7 @@
 #define TIE 1e-5        /* words go to an empty slot rather than beside it */
 #define MOST_ROUNDS 20  /* in practice it is two or three */
 #define MOST_TRIALS 400 /* of single changes, where they are cheap */
-#define TRIAL_WORK 1e8  /* what all of them may take: trials * arcs * words */
+#define TRIAL_WORK 1e6  /* what all of them may take: trials * arcs */
 #define LEAST_SHARE 0.01
 
 typedef struct slot {
@@ -405,7 +405,7 @@ static int try_changes(mbr_search *m, double *errors, int *trials, trl_error *er
 
 static int polish(mbr_search *m, double *errors, trl_error *err)
 {
-    double work = (1.0 + m->lattice->first[m->lattice->states]) * (1.0 + m->count);
+    double work = 100.0 + m->lattice->first[m->lattice->states];
     int trials = (int)fmin(MOST_TRIALS, TRIAL_WORK / work), code = 1;
     while (code > 0 && *errors >= 0) {
         code = try_changes(m, errors, &trials, err);

@@ -409,6 +409,49 @@ static void confidence_is_the_probability(void **state)
     trl_lattice_destroy(lattice);
 }
 
+/* A long recording is compared in a band: 400 places, each with two words of its own and sometimes none. */
+static void long_lattices_are_compared_near_by(void **state)
+{
+    (void)state;
+    const int32_t places = 400, transitions[] = {1, 1, 1};
+    random_source r = {7};
+    trl_lattice *lattice;
+    trl_lattice_scale scale = {0, 1, 0};
+    double best[400], sum = 0;
+    assert_int_equal(trl__lattice_create(NULL, &lattice, NULL), 0);
+    for (int32_t i = 0; i <= places; i++) {
+        double p[] = {0.5 + 0.04 * random_below(&r, 12), 0, 0};
+        int ways = i % 10 == 0 ? 2 + (int)random_below(&r, 2) : 1;
+        p[0] = ways == 1 ? 1 : p[0];
+        p[1] = ways == 3 ? 0.7 * (1 - p[0]) : 1 - p[0];
+        p[2] = 1 - p[0] - p[1];
+        assert_int_equal(trl__lattice_add_state(lattice, NULL), 0);
+        for (int k = 0; i < places && k < ways; k++) {
+            trl_lattice_arc arc = {i + 1, k < 2 ? 1 + 2 * i + k : 0, (float)-log(p[k]), 0, 0, 3};
+            assert_int_equal(trl__lattice_add_arc(lattice, &arc, transitions, NULL), 0);
+        }
+        if (i < places) {
+            best[i] = p[0];
+            sum += 1 - p[0];
+        }
+    }
+    assert_int_equal(trl__lattice_set_end(lattice, &(trl_lattice_end){0, 0, 0, 0}, NULL, NULL), 0);
+    assert_int_equal(trl__lattice_finish(lattice, NULL), 0);
+    for (int is_mbr = 0; is_mbr < 2; is_mbr++) {
+        trl_hypothesis *h;
+        assert_int_equal((is_mbr ? trl_lattice_mbr : trl_lattice_best)(lattice, &scale, &h, NULL), 0);
+        assert_int_equal(h->count, places);
+        for (int32_t i = 0; i < places; i++) {
+            assert_int_equal(h->words[i].word, 1 + 2 * i);
+            assert_int_equal(h->words[i].first, 3 * i);
+            assert_true(fabs(h->words[i].confidence - best[i]) < 1e-4);
+        }
+        assert_true(fabs(h->expected_errors - sum) < 1e-3 * sum);
+        trl_hypothesis_destroy(h);
+    }
+    trl_lattice_destroy(lattice);
+}
+
 /* ---- what can go wrong ---- */
 
 static int do_all(const trl_lattice *lattice, const trl_lattice_scale *scale, double *posterior)
@@ -490,6 +533,7 @@ int main(void)
         cmocka_unit_test(errors_are_means_over_paths),
         cmocka_unit_test(risk_is_least),
         cmocka_unit_test(confidence_is_the_probability),
+        cmocka_unit_test(long_lattices_are_compared_near_by),
         cmocka_unit_test(wrong_input_and_no_memory),
         cmocka_unit_test(nothing_has_no_words),
     };
