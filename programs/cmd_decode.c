@@ -199,6 +199,7 @@ static void add_summary(job *j, const trl_decode_summary *s)
     sum->utterances += s->utterances;
     sum->skipped += s->skipped;
     sum->unfinished += s->unfinished;
+    sum->narrowed += s->narrowed;
     sum->words += s->words;
     sum->frames += s->frames;
     sum->seconds += s->seconds;
@@ -230,6 +231,8 @@ static void say_summary(const job *j, double elapsed)
         cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
     if (s->unfinished > 0)
         cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
+    if (s->narrowed > 0)
+        cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
 }
 
 static int decode_inputs(job *j, trl_error *err)
@@ -280,7 +283,7 @@ static int decode(job *j)
 
 static int is_live(const struct values *v, int count, char **arguments)
 {
-    if (v->raw > 0 || v->follow > 0 || v->partial || v->pause > 0)
+    if (v->raw != 0 || v->follow != 0 || v->partial || v->pause != 0)
         return 1;
     return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
 }
@@ -302,6 +305,8 @@ static int decode_live(const job *j, int count, char **arguments)
     int code = choose_format(j, &format);
     if (code)
         return code;
+    if (v->raw < 0 || v->follow < 0)
+        return cli_usage_error(&cmd_decode, "--raw and --follow take a number above 0");
     if (count > 3 || v->likelihoods || v->utterance)
         return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
     if (v->lattice || v->mbr || format >= TO_NBEST)

@@ -215,7 +215,7 @@ static int decode_all(live_job *j, trl_error *err)
     float *samples = malloc(capacity * sizeof *samples);
     trl_error why = {0};
     int broken = 0, code = samples ? 0 : cli_error(err, TRL_ENOMEM, "out of memory");
-    while (code == 0 && got > 0) {
+    while (code == 0 && got > 0 && !is_interrupted) {
         broken = trl_audio_stream_read(j->sound, samples, capacity, &got, &why);
         if (got > 0)
             code = decode_lot(j, samples, got, err);
