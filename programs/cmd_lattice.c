@@ -14,6 +14,7 @@ extern const cli_command cmd_lattice_copy, cmd_lattice_rescore, cmd_lattice_info
 struct copy_values {
     lattice_values shared;
     double prune, multiply_acoustic, multiply_graph;
+    int determinize;
 };
 
 typedef struct copy_job {
@@ -33,11 +34,14 @@ static uint64_t arcs_of(const trl_lattice *lattice)
 static int copy_one(void *user, const char *id, const trl_lattice *lattice, trl_error *err)
 {
     copy_job *j = user;
-    trl_lattice *scaled = NULL, *pruned = NULL;
+    trl_lattice *scaled = NULL, *single = NULL, *pruned = NULL;
+    double beam = j->values->prune > 0 ? j->values->prune : INFINITY;
     int code = trl_lattice_rescale(lattice, &j->factors, &scaled, err);
-    if (code == 0 && j->values->prune > 0)
-        code = trl_lattice_prune(scaled, &j->scale, j->values->prune, &pruned, err);
-    const trl_lattice *out = pruned ? pruned : scaled;
+    if (code == 0 && j->values->determinize)
+        code = trl_lattice_determinize(scaled, &j->scale, beam, &single, err);
+    if (code == 0 && beam < INFINITY)
+        code = trl_lattice_prune(single ? single : scaled, &j->scale, beam, &pruned, err);
+    const trl_lattice *out = pruned ? pruned : single ? single : scaled;
     if (code == 0)
         code = trl_lattice_writer_add(j->writer, id, out, err);
     if (code == 0) {
@@ -46,6 +50,7 @@ static int copy_one(void *user, const char *id, const trl_lattice *lattice, trl_
         j->arcs += arcs_of(out);
     }
     trl_lattice_destroy(scaled);
+    trl_lattice_destroy(single);
     trl_lattice_destroy(pruned);
     return code;
 }
@@ -94,6 +99,8 @@ static const cli_option copy_options[] = {
     LATTICE_WORDS(struct copy_values, shared),
     {"prune", 0, CLI_NUMBER, offsetof(struct copy_values, prune), "BEAM",
      "leave out what is on no path that costs at most so much more than the best"},
+    {"determinize", 0, CLI_FLAG, offsetof(struct copy_values, determinize), NULL,
+     "leave one path of each word string, the best: for plain lattices, which have many"},
     LATTICE_SCALES(struct copy_values, shared),
     {"multiply-acoustic", 0, CLI_NUMBER, offsetof(struct copy_values, multiply_acoustic), "X",
      "multiply acoustic costs, before anything else: 10 for lattices that were scaled by 0.1"},
@@ -109,7 +116,7 @@ const cli_command cmd_lattice_copy = {
     .summary = "converts, prunes and scales lattices",
     .description = "Reads lattices and writes them in another form. " LATTICE_INPUT "\n\n" LATTICE_PLACES "\n\n"
                    "States are put in topological order, and what leads to no end is left out. " LATTICE_WEIGHING
-                   " That is what --prune goes by, and what machines (fst:) have as weights.",
+                   " That is what --prune and --determinize go by, and what machines (fst:) have as weights.",
     .options = copy_options,
     .examples = "trellis lattice copy lat.1.gz lat.2.gz -o lat.ark\n"
                 "trellis lattice copy lat.ark --prune 4 --lm-scale 12 -o ark,t:-\n"
