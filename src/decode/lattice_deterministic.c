@@ -70,7 +70,7 @@ static int make_raw(const trl_lattice_view *l, trl__raw_lattice *raw, trl_error 
 static int determinize(const trl_lattice *lattice, const trl__determinize_options *options, trl_lattice **out,
                        trl_error *err)
 {
-    trl_lattice *frames;
+    trl_lattice *frames = NULL;
     trl__raw_lattice raw = {0};
     trl__determinizer *determinizer = NULL;
     double beam;
