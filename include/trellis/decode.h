@@ -68,6 +68,7 @@ typedef struct trl_decoding {
 typedef struct trl_decode_summary {
     size_t utterances, skipped;
     size_t unfinished; /* utterances that reached no end of the graph */
+    size_t wordless;   /* utterances without a word */
     size_t words, frames;
     double seconds;        /* of sound */
     double log_likelihood; /* of the best paths, per frame */

@@ -286,6 +286,7 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
+    j->summary.wordless += decoding.words.count == 0;
     j->summary.words += best->count;
     j->summary.frames += (size_t)best->frames;
     j->summary.seconds += s->seconds;
