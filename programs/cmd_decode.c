@@ -206,6 +206,7 @@ static void add_summary(job *j, const trl_decode_summary *s)
     sum->skipped += s->skipped;
     sum->unfinished += s->unfinished;
     sum->wordless += s->wordless;
+    sum->narrowed += s->narrowed;
     sum->words += s->words;
     sum->frames += s->frames;
     sum->seconds += s->seconds;
@@ -240,6 +241,8 @@ static void say_summary(const job *j, double elapsed)
                 s->wordless, s->wordless == 1 ? " is" : "s are");
     if (s->unfinished > 0)
         cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
+    if (s->narrowed > 0)
+        cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
 }
 
 static int decode_inputs(job *j, trl_error *err)

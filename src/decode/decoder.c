@@ -5,7 +5,7 @@
  * state is reached again, the better way is kept as the token's own and both as links. Then arcs that read nothing are taken, level by
  * level. The result depends on the order of tokens, which is always the same, and not on how many frames are given at a time.
  *
- * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
+ * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 12 bytes per state of the graph, 16 per token
  * and 20 per link of the last frames, later of those that the lattice needs. */
 #include "decode/decoder_data.h"
 #include "base/fail.h"
@@ -73,9 +73,9 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
     d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
-    d->acoustic = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->acoustic);
+    d->asked = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->asked);
     d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
-    if (d->place && d->acoustic && d->waiting) {
+    if (d->place && d->asked && d->waiting) {
         for (int32_t i = 0; i < graph->levels; i++)
             d->waiting[i] = UINT32_MAX;
         return 0;
@@ -93,7 +93,7 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d->tokens);
     trl__free(d->links);
     trl__free(d->place);
-    trl__free(d->acoustic);
+    trl__free(d->asked);
     trl__free(d->waiting);
     trl__free(d->next_waiting);
     trl__free(d->words);
@@ -153,8 +153,9 @@ static float select_rank(float *x, size_t count, size_t rank)
 }
 
 typedef struct cutoff {
-    float best, limit; /* of this frame's tokens: those up to the limit go on */
-    float beam;        /* for the next frame's */
+    float best, limit;   /* of this frame's tokens: those up to the limit go on */
+    uint32_t best_token; /* the first of the best */
+    float beam;          /* for the next frame's */
 } cutoff;
 
 static uint32_t bin_of(float cost, float best, float scale)
@@ -195,6 +196,8 @@ static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, tr
     *c = (cutoff){.best = FLT_MAX, .limit = FLT_MAX, .beam = (float)o->beam};
     for (uint32_t i = 0; i < frame->tokens; i++)
         c->best = smaller(c->best, tokens[i].cost);
+    while (c->best_token < frame->tokens && tokens[c->best_token].cost != c->best)
+        c->best_token++;
     float edge = c->best + c->beam;
     for (uint32_t i = 0; i < frame->tokens; i++)
         within += tokens[i].cost <= edge;
@@ -214,6 +217,12 @@ static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, tr
 }
 
 /* ---- one frame ---- */
+
+/* A frame's log-likelihoods, of tied state s at s * stride. */
+typedef struct sounds {
+    const float *scores;
+    size_t stride;
+} sounds;
 
 /* A frame in the making: its limits. */
 typedef struct step {
@@ -254,15 +263,64 @@ static void close_counts(trl__decoder *d)
     d->link_count = last->first_link + last->links;
 }
 
+/* Asks for the scores that the arcs of the tokens within the limit need. Most tokens are of states that had one in an earlier frame of the group: these have
+ * asked. */
+static int ask_for_scores(trl__decoder *d, const cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token *tokens = d->tokens + frame->first_token;
+    for (uint32_t k = 0; k < frame->tokens; k++) {
+        int32_t state = tokens[k].state;
+        if (tokens[k].cost > c->limit || d->asked[state] == d->group)
+            continue;
+        d->asked[state] = d->group;
+        for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++) {
+            int32_t tied = g->tied[g->arcs[i].transition];
+            group->wanted[group->count] = tied;
+            group->count += group->stamps[tied] != group->number;
+            group->stamps[tied] = group->number;
+        }
+    }
+    return group->count > 0 ? group->fill(group, f, err) : 0;
+}
+
+static inline float arc_cost(const trl__decoder *d, const cutoff *c, const trl__token *token,
+                             const trl__network_arc *arc, float acoustic)
+{
+    return token->cost - c->best + arc->cost + d->scale * acoustic;
+}
+
+static inline float acoustic_cost(const trl_graph *g, const trl__network_arc *arc, sounds heard)
+{
+    return -heard.scores[(size_t)g->tied[arc->transition] * heard.stride];
+}
+
+/* The least cost that the best token leads to. It is seldom far from the least of all, so that few links are tried in vain. */
+static float guess_best(const trl__decoder *d, const cutoff *c, sounds heard)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *before = &d->frames[d->frame_count - 2];
+    float best = INFINITY;
+    if (c->best_token == before->tokens)
+        return best;
+    const trl__token *token = &d->tokens[before->first_token + c->best_token];
+    for (uint64_t i = g->emitting[token->state]; i < g->first[token->state + 1]; i++) {
+        const trl__network_arc *arc = &g->arcs[i];
+        best = smaller(arc_cost(d, c, token, arc, acoustic_cost(g, arc, heard)), best);
+    }
+    return best;
+}
+
 /* Tries all arcs that read the frame, of all tokens that go on: links to nowhere yet. Which will be within the beam can't be foretold, so there is
  * no branch on costs here. Returns through *tried how many are not above what is known of the limit. */
-static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, uint32_t *tried, trl_error *err)
+static int try_arcs(trl__decoder *d, step *s, const cutoff *c, sounds heard, uint32_t *tried, trl_error *err)
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
     const trl__token *tokens = d->tokens + before->first_token;
     size_t first = d->link_count, count = 0;
-    float best = INFINITY, limit = FLT_MAX, scale = d->scale;
+    float best = guess_best(d, c, heard), limit = smaller(best + s->beam, FLT_MAX);
     for (uint32_t k = 0; k < before->tokens; k++) {
         const trl__token token = tokens[k];
         if (token.cost > c->limit)
@@ -274,9 +332,8 @@ static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acou
         trl__link *links = d->links + first;
         for (uint64_t i = begin; i < end; i++) {
             const trl__network_arc *arc = &g->arcs[i];
-            float sound = acoustic[g->tied[arc->transition]];
-            float cost = token.cost - c->best + arc->cost + scale * sound;
-            links[count] = (trl__link){.from = k, .arc = (uint32_t)i, .cost = cost, .acoustic = sound};
+            float acoustic = acoustic_cost(g, arc, heard), cost = arc_cost(d, c, &token, arc, acoustic);
+            links[count] = (trl__link){.from = k, .arc = (uint32_t)i, .cost = cost, .acoustic = acoustic};
             count += cost <= limit;
             best = smaller(cost, best);
         }
@@ -330,10 +387,10 @@ static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint
     frame->links = frame->emitting = kept;
 }
 
-static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, trl_error *err)
+static int emit(trl__decoder *d, step *s, const cutoff *c, sounds heard, trl_error *err)
 {
     uint32_t tried = 0;
-    int code = try_arcs(d, s, c, acoustic, &tried, err);
+    int code = try_arcs(d, s, c, heard, &tried, err);
     if (code == 0)
         code = reserve(d, (uint64_t)tried + 1, err);
     if (code < 0)
@@ -458,16 +515,18 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     return close_frame(d, &s, err);
 }
 
-static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
+static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, trl_error *err)
 {
     cutoff c;
     int code = choose_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    if (code == 0 && group->stamps)
+        code = ask_for_scores(d, &c, group, f, err);
     if (code == 0)
         code = add_frame(d, err);
     if (code < 0)
         return code;
     step s = begin_step(d, c.beam);
-    code = emit(d, &s, &c, acoustic, err);
+    code = emit(d, &s, &c, (sounds){group->scores + (size_t)f * group->step, group->stride}, err);
     if (code == 0)
         code = close_frame(d, &s, err);
     const trl__frame *frame = &d->frames[d->frame_count - 1];
@@ -479,41 +538,45 @@ static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
     return code;
 }
 
-/* Scores become costs, a row for each frame. */
-static int take_scores(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+/* A wrong number anywhere is refused, whether the search would have met it or not. */
+static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_error *err)
 {
-    size_t tied_states = (size_t)d->tied;
-    int is_wrong = 0;
-    for (size_t tied = 0; tied < tied_states; tied++)
-        for (size_t f = 0; f < (size_t)frames; f++) {
-            float cost = -scores[tied * stride + f];
-            is_wrong |= !(cost > -INFINITY);
-            d->acoustic[f * tied_states + tied] = cost;
-        }
-    if (!is_wrong)
-        return 0;
-    size_t f = 0, tied = 0;
-    while (d->acoustic[f * tied_states + tied] > -INFINITY)
-        if (++tied == tied_states) {
-            tied = 0;
-            f++;
-        }
-    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
-                     (size_t)d->settled + d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
+    for (size_t f = 0; f < (size_t)g->frames; f++) {
+        const float *scores = g->scores + f * g->step;
+        int is_wrong = 0;
+        for (size_t tied = 0; tied < (size_t)d->tied; tied++)
+            is_wrong |= !(scores[tied * g->stride] < INFINITY);
+        for (size_t tied = 0; is_wrong && tied < (size_t)d->tied; tied++)
+            if (!(scores[tied * g->stride] < INFINITY))
+                return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
+                                 (size_t)d->settled + d->frame_count - 1 + f, (double)scores[tied * g->stride]);
+    }
+    return 0;
+}
+
+static void begin_group(trl__decoder *d)
+{
+    if (++d->group == 0) {
+        memset(d->asked, 0, (size_t)d->graph->states * sizeof *d->asked);
+        d->group = 1;
+    }
+}
+
+int trl__decoder_advance_group(trl__decoder *d, trl__score_group *group, trl_error *err)
+{
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
+    int code = group->stamps ? 0 : check_scores(d, group, err);
+    begin_group(d);
+    for (int32_t f = 0; code == 0 && f < group->frames; f++)
+        code = advance_frame(d, group, f, err);
+    return code;
 }
 
 int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
 {
-    if (d->frame_count == 0 || d->is_finished)
-        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
-    int code = 0;
-    for (int32_t f = 0; code == 0 && f < frames; f += TRL__BLOCK) {
-        int32_t count = frames - f < TRL__BLOCK ? frames - f : TRL__BLOCK;
-        code = take_scores(d, scores + f, count, stride, err);
-        for (int32_t k = 0; code == 0 && k < count; k++)
-            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, err);
-    }
-    return code;
+    trl__score_group all = {.frames = frames, .scores = scores, .stride = stride, .step = 1};
+    return trl__decoder_advance_group(d, &all, err);
 }
 
 /* ---- the end ---- */

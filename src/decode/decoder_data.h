@@ -16,7 +16,6 @@
 #include <math.h>
 
 #define TRL__NO_LINK UINT32_MAX
-#define TRL__BLOCK 16 /* frames whose scores are brought into the search's order at a time: a cache line of floats */
 
 typedef struct trl__token {
     int32_t state;
@@ -62,7 +61,7 @@ struct trl__decoder {
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    float *acoustic;        /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
     uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;

@@ -2,7 +2,10 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-#define BLOCK 128 /* frames */
+#include <string.h>
+
+#define BLOCK 128       /* frames */
+#define GROUP_FRAMES 16 /* a cache line of floats, so that rows of scores spread over all sets of the cache */
 
 struct trl__scorer {
     trl__stream *stream; /* NULL: no device */
@@ -11,6 +14,11 @@ struct trl__scorer {
     const trl_matrix *frames;
     trl__row *rows;
     trl__scratch scores;
+    trl__score_group group; /* that was opened last */
+    int32_t group_begin;
+    float *group_scores; /* of a model's group: GROUP_FRAMES by tied state */
+    uint32_t *stamps, number;
+    int32_t *wanted;
 };
 
 int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **out, trl_error *err)
@@ -20,7 +28,10 @@ int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **o
         return trl__fail_memory(err);
     s->tied_states = tied_states;
     s->rows = trl__alloc((size_t)tied_states + 1, sizeof *s->rows);
-    if (!s->rows)
+    s->stamps = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->stamps);
+    s->wanted = trl__alloc((size_t)tied_states + 1, sizeof *s->wanted);
+    s->group_scores = trl__alloc_aligned((size_t)tied_states * GROUP_FRAMES + 1, sizeof *s->group_scores);
+    if (!s->rows || !s->stamps || !s->wanted || !s->group_scores)
         return trl__fail_memory(err);
     return device ? trl__stream_create(device, &s->stream, err) : 0;
 }
@@ -32,6 +43,9 @@ void trl__scorer_destroy(trl__scorer *s)
     if (s->stream)
         trl__stream_destroy(s->stream);
     trl__free(s->rows);
+    trl__free(s->stamps);
+    trl__free(s->wanted);
+    trl__free(s->group_scores);
     trl__scratch_free(&s->scores);
     trl__free(s);
 }
@@ -55,6 +69,58 @@ int32_t trl__scorer_block(const trl__scorer *s, int32_t begin)
     int32_t frames = (int32_t)s->frames->rows;
     return frames - begin < BLOCK ? frames : begin + BLOCK;
 }
+
+/* ---- on demand ---- */
+
+static int score_rows(trl__scorer *s, int32_t begin, int32_t end, int32_t rows, float *scores, trl_error *err)
+{
+    trl__search search = {.frames = s->frames,
+                          .begin = begin,
+                          .end = end,
+                          .combine = TRL__LOG_ADD,
+                          .rows = rows,
+                          .row = s->rows,
+                          .scores = scores};
+    int code = trl__stream_score(s->stream, s->parameters, &search, 1, err);
+    return code < 0 ? code : trl__stream_wait(s->stream, err);
+}
+
+static int fill_group(trl__score_group *group, int32_t frame, trl_error *err)
+{
+    trl__scorer *s = group->user;
+    int32_t begin = s->group_begin + frame, end = s->group_begin + group->frames, count = group->count;
+    for (int32_t i = 0; i < count; i++)
+        s->rows[i] = (trl__row){group->wanted[i], begin, end, (int64_t)group->wanted[i] * GROUP_FRAMES + frame};
+    group->count = 0;
+    return score_rows(s, begin, end, count, s->group_scores, err);
+}
+
+void trl__scorer_open(trl__scorer *s, int32_t begin, trl__score_group **group)
+{
+    int32_t left = (int32_t)s->frames->rows - begin;
+    *group = &s->group;
+    if (!s->parameters) {
+        s->group = (trl__score_group){
+            .frames = left, .scores = trl_matrix_row(s->frames, (size_t)begin), .stride = 1, .step = s->frames->stride};
+        return;
+    }
+    if (++s->number == 0) {
+        memset(s->stamps, 0, (size_t)s->tied_states * sizeof *s->stamps);
+        s->number = 1;
+    }
+    s->group_begin = begin;
+    s->group = (trl__score_group){.frames = left < GROUP_FRAMES ? left : GROUP_FRAMES,
+                                  .scores = s->group_scores,
+                                  .stride = GROUP_FRAMES,
+                                  .step = 1,
+                                  .stamps = s->stamps,
+                                  .number = s->number,
+                                  .wanted = s->wanted,
+                                  .fill = fill_group,
+                                  .user = s};
+}
+
+/* ---- blocks ---- */
 
 static int32_t make_rows(trl__scorer *s, int32_t begin, int32_t end, size_t stride, const uint8_t *wanted)
 {
@@ -87,13 +153,5 @@ int trl__scorer_score(trl__scorer *s, int32_t begin, int32_t end, const uint8_t 
         copy_likelihoods(s, rows, out);
         return 0;
     }
-    trl__search search = {.frames = s->frames,
-                          .begin = begin,
-                          .end = end,
-                          .combine = TRL__LOG_ADD,
-                          .rows = rows,
-                          .row = s->rows,
-                          .scores = out};
-    int code = trl__stream_score(s->stream, s->parameters, &search, 1, err);
-    return code < 0 ? code : trl__stream_wait(s->stream, err);
+    return score_rows(s, begin, end, rows, out, err);
 }
