@@ -25,31 +25,31 @@ typedef struct search_clock {
 
 static int score_all(search_clock *c, const trl_matrix *frames, trl_error *err)
 {
-    size_t tied_states = c->tied_states, stride;
-    const float *scores;
-    int code = trl_matrix_resize(&c->likelihoods, frames->rows, tied_states, err);
+    int code = trl_matrix_resize(&c->likelihoods, frames->rows, c->tied_states, err);
     if (code == 0)
         code = trl__scorer_begin(c->engine.scorer, c->engine.parameters, frames, err);
-    for (int32_t begin = 0, end; code == 0 && begin < (int32_t)frames->rows; begin = end) {
-        end = trl__scorer_block(c->engine.scorer, begin);
-        code = trl__scorer_score(c->engine.scorer, begin, end, NULL, &scores, &stride, err);
-        for (int32_t f = begin; code == 0 && f < end; f++)
-            for (size_t tied = 0; tied < tied_states; tied++)
-                trl_matrix_row(&c->likelihoods, (size_t)f)[tied] = scores[tied * stride + (size_t)(f - begin)];
+    trl__score_group *group;
+    for (int32_t begin = 0; code == 0 && begin < (int32_t)frames->rows; begin += group->frames) {
+        trl__scorer_open(c->engine.scorer, begin, &group);
+        for (size_t tied = 0; tied < c->tied_states; tied++)
+            group->wanted[group->count++] = (int32_t)tied;
+        code = group->fill(group, 0, err);
+        for (int32_t f = 0; code == 0 && f < group->frames; f++)
+            for (size_t tied = 0; tied < c->tied_states; tied++)
+                trl_matrix_row(&c->likelihoods, (size_t)(begin + f))[tied] =
+                    group->scores[tied * group->stride + (size_t)f * group->step];
     }
     return code;
 }
 
 static int search(search_clock *c, trl_error *err)
 {
-    trl__score_group *group;
     const trl__raw_lattice *raw;
     trl__scorer_begin_likelihoods(c->engine.scorer, &c->likelihoods);
-    trl__scorer_open(c->engine.scorer, 0, &group);
     double start = bench_cpu_seconds();
     int code = trl__decoder_begin(c->engine.decoder, err);
     if (code == 0)
-        code = trl__decoder_advance_group(c->engine.decoder, group, err);
+        code = trl__scorer_search(c->engine.scorer, c->engine.decoder, err);
     if (code == 0)
         code = trl__decoder_finish(c->engine.decoder, &raw, err);
     if (code == 0)

@@ -21,8 +21,8 @@ for model, kaldi in ("mono", 0.011), ("tri", 0.022):
         assert all(value is None for value in found.values()), found
         continue
     assert all(value > 0 for key, value in found.items() if key not in ("decode_peak_mb", "graph_seconds")), found
-    assert abs(found["vs_kaldi"] * found["an4_rtf"] / kaldi - 1) < 1e-6, found
-    assert abs(sum(found[part] for part in parts) - 100) < 1e-6, found
+    assert abs(found["vs_kaldi"] * found["an4_rtf"] / kaldi - 1) < 1e-4, found
+    assert abs(sum(found[part] for part in parts) - 100) < 1e-3, found
     assert found["graph_arcs"] > found["graph_states"] and found["graph_bytes"] > 16 * found["graph_arcs"], found
     assert found["an4_speed_wer"] < 80, found
 if result["an4_rtf_tri"] is not None:
