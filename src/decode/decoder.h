@@ -2,8 +2,10 @@
  *
  *     trl__decoder_create(graph, &options, &decoder, err);                      // one per thread; memory is reused
  *     trl__decoder_begin(decoder, err);
- *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result
+ *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result …
+ *     while (…) trl__decoder_advance_group(decoder, group, err);                // … or scores that are made when they are needed
  *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
+ *     trl__decoder_settle(decoder, 3000, &piece, &is_forced, err);              // lets go of what can't change any more
  *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
  */
 #ifndef TRL_DECODE_DECODER_H
@@ -52,9 +54,40 @@ int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
  * TRL_ENUMBER: one is NaN or infinite; the utterance can't go on then. */
 int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
 
+/* Scores of a few frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. */
+typedef struct trl__score_group trl__score_group;
+struct trl__score_group {
+    int32_t frames;
+    const float *scores; /* of tied state s in frame f: scores[s * stride + f * step] */
+    size_t stride, step;
+    uint32_t *stamps; /* by tied state: `number` once it was asked for; NULL: all scores are there */
+    uint32_t number;
+    int32_t *wanted; /* what was asked for and is not there; room for one more than there are tied states */
+    int32_t count;
+    int (*fill)(trl__score_group *group, int32_t frame, trl_error *err); /* makes what is wanted, from this frame on */
+    void *user;                                                          /* fill's */
+};
+
+/* As trl__decoder_advance. */
+int trl__decoder_advance_group(trl__decoder *decoder, trl__score_group *group, trl_error *err);
+
 /* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
  * (settled = 1); valid until the next call. */
 int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
+
+/* The transitions of the best token's way, the last one first, `most` at most; returns how many. 0: no way is left, or none has been gone. */
+size_t trl__decoder_recent(const trl__decoder *decoder, int32_t *transitions, size_t most);
+int trl__decoder_is_alive(const trl__decoder *decoder); /* 0: no way is left */
+
+/* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own, whose only end is there, at
+ * cost 0. The decoder forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where more than
+ * `most` frames would be kept, half of them are settled by force, along the best way of the moment: *is_forced, and from there on the search may find
+ * other words than it would have.
+ *
+ * The words of all pieces and of what finish returns, each found by trl__best_words_find, are those of the whole lattice. */
+int trl__decoder_settle(trl__decoder *decoder, int32_t most, const trl__raw_lattice **piece, int *is_forced,
+                        trl_error *err);
+int64_t trl__decoder_settled(const trl__decoder *decoder); /* frames of this utterance that were let go */
 
 /* All that is left within lattice_beam of the best path. Nothing can be added after it. */
 int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);

@@ -16,7 +16,6 @@
 #include <math.h>
 
 #define TRL__NO_LINK UINT32_MAX
-#define TRL__BLOCK 16 /* frames whose scores are brought into the search's order at a time: a cache line of floats */
 
 typedef struct trl__token {
     int32_t state;
@@ -42,6 +41,12 @@ typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
 
+typedef struct trl__cutoff {
+    float best, limit;   /* of a frame's tokens: those up to the limit go on */
+    uint32_t best_token; /* the first of the best */
+    float beam;          /* for the next frame's */
+} trl__cutoff;
+
 struct trl__decoder {
     const trl_graph *graph;
     trl__decode_options options;
@@ -56,11 +61,13 @@ struct trl__decoder {
     size_t token_count, token_capacity;
     trl__link *links;
     size_t link_count, link_capacity;
-    size_t pruned; /* frames below this have been pruned once */
+    size_t pruned;     /* frames below this have been pruned once */
+    int64_t settled;   /* frames before the first that is kept */
+    uint32_t lone_end; /* while a piece is collected: the token of its last frame that ends it; else TRL__NO_LINK */
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    float *acoustic;        /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
     uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
@@ -73,6 +80,13 @@ struct trl__decoder {
     trl__decoder_counts counts;
 };
 
+static inline float trl__smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
+
 /* What ending at a token of the last frame costs above the best end. */
 static inline float trl__end_extra(const trl__decoder *d, const trl__token *token)
 {
@@ -82,6 +96,12 @@ static inline float trl__end_extra(const trl__decoder *d, const trl__token *toke
 /* Drops what is further than the lattice beam behind the best way to any token of the last frame; with `to_end`, to the end, as the extra
  * costs of the last frame say. */
 int trl__decoder_prune(trl__decoder *decoder, int to_end, trl_error *err);
+
+/* Moves together what is left from frame `first` on: tokens whose extra cost is finite, links that lead somewhere. */
+int trl__decoder_compact(trl__decoder *decoder, size_t first, trl_error *err);
+
+/* The token of a frame that has the least cost. */
+uint32_t trl__best_token(const trl__decoder *decoder, const trl__frame *frame);
 
 /* Fills decoder->raw from what is left. */
 int trl__decoder_collect(trl__decoder *decoder, trl_error *err);
