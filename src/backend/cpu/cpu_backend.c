@@ -134,6 +134,7 @@ static void stream_destroy(trl__stream *base)
     trl__free(stream->kept);
     trl__scratch_free(&stream->components);
     trl__scratch_free(&stream->work);
+    trl__scratch_free(&stream->shared.memory);
     trl__free(stream);
 }
 
@@ -205,6 +206,7 @@ static int frames(trl__stream *base, const trl__parameters *parameters, trl__sea
     const trl__mixtures *m = &((const trl__cpu_parameters *)parameters)->mixtures;
     if (make_places(stream, count) < 0)
         return trl__fail_memory(err);
+    stream->shared.gmms = NULL;
     for (size_t i = 0; i < count; i++) {
         trl__search *s = &searches[i];
         int code = ((const trl__cpu_parameters *)parameters)->shared
@@ -292,7 +294,7 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
         trl__placed *placed = placed_for(stream, s, i, err);
         int code = placed ? check_rows(s, m, err) : TRL_EINVAL;
         if (code == 0 && shared)
-            code = trl__shared_score(shared, &stream->work, s, err);
+            code = trl__shared_score(shared, &stream->shared, s, err);
         if (code < 0)
             return code;
         if (shared)

@@ -47,9 +47,10 @@ struct trl__cpu_stream {
     size_t placed_count, placed_capacity;
     trl__kept *kept; /* the same */
     size_t kept_capacity;
-    trl__placed mixed;       /* frames that components share */
-    trl__scratch components; /* of the kernel */
-    trl__scratch work;       /* of the step that runs */
+    trl__placed mixed;        /* frames that components share */
+    trl__scratch components;  /* of the kernel */
+    trl__scratch work;        /* of the step that runs */
+    trl__shared_cache shared; /* of tied mixtures */
 };
 
 extern const trl__cpu_steps trl__cpu_steps_ref; /* in cpu_ref.c; the others are in files of their names */

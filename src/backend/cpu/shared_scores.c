@@ -7,22 +7,27 @@
  * tied state. Densities are relative to the best of their codebook and stream, so that nothing underflows that matters.
  */
 #include "backend/cpu/shared_scores.h"
+#include "base/cpu.h"
 #include "base/fail.h"
 #include "model/model_data.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#define TILE 32 /* frames whose densities are kept at once */
+#define TILE 32         /* frames that all rows are scored for, one after the other */
+#define CACHE (4 << 20) /* bytes of densities that are kept */
+#define MOST_SLOTS 512  /* frames of them */
 
 struct trl__shared_gmms {
     int32_t dim, tied_states, codebooks, densities, streams;
+    size_t row; /* densities, filled up: how many lie side by side */
+    trl__shared_densities *compute;
     int32_t counted;       /* densities of a codebook and stream that count */
     float floor;           /* nats; 0: none */
     int32_t *stream_first; /* streams + 1 */
     int32_t *codebook;     /* by tied state */
-    float *mean, *half;    /* (codebook * dim + k) * densities + density: mean, 1 / (2 variance) */
-    float *constant;       /* (codebook * streams + stream) * densities + density */
+    float *mean, *half;    /* (codebook * dim + k) * row + density: mean, 1 / (2 variance) */
+    float *constant;       /* (codebook * streams + stream) * row + density */
     float *weight;         /* (tied * streams + stream) * densities + density */
 };
 
@@ -32,7 +37,7 @@ typedef struct counted {
 } counted;
 
 typedef struct tile {
-    float *density; /* of one frame: (codebook * streams + stream) * densities + density */
+    float *density; /* of one frame: (codebook * streams + stream) * row + density */
     counted *book;  /* (frame * codebooks + codebook) * streams + stream */
     int32_t *which; /* the same * counted: a density */
     float *value;   /* the same: its density, relative */
@@ -40,36 +45,57 @@ typedef struct tile {
 
 /* ---- Models ---- */
 
-static void pack(trl__shared_gmms *g, const trl__shared_mixtures *m)
+/* The Gaussians of a codebook's stream. What fills up the row is never among the best. */
+static void pack_stream(trl__shared_gmms *g, const trl__shared_mixtures *m, size_t book, int32_t stream)
 {
     size_t n = (size_t)g->densities, dim = (size_t)g->dim;
+    float *constant = g->constant + (book * (size_t)g->streams + (size_t)stream) * g->row;
+    for (size_t j = n; j < g->row; j++)
+        constant[j] = TRL__NEVER;
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (int32_t k = g->stream_first[stream]; k < g->stream_first[stream + 1]; k++) {
+            size_t from = (book * n + j) * dim + (size_t)k, to = (book * dim + (size_t)k) * g->row + j;
+            g->mean[to] = m->mean[from];
+            g->half[to] = 0.5F / m->variance[from];
+            sum -= 0.5 * log(6.283185307179586 * (double)m->variance[from]);
+        }
+        constant[j] = (float)sum;
+    }
+}
+
+static void pack(trl__shared_gmms *g, const trl__shared_mixtures *m)
+{
+    size_t weights = (size_t)g->tied_states * (size_t)g->streams * (size_t)g->densities;
+    size_t numbers = (size_t)g->codebooks * (size_t)g->dim * g->row;
+    memset(g->mean, 0, numbers * sizeof *g->mean);
+    memset(g->half, 0, numbers * sizeof *g->half);
     for (size_t c = 0; c < (size_t)g->codebooks; c++)
         for (int32_t s = 0; s < g->streams; s++)
-            for (size_t j = 0; j < n; j++) {
-                double constant = 0;
-                for (int32_t k = g->stream_first[s]; k < g->stream_first[s + 1]; k++) {
-                    size_t from = (c * n + j) * dim + (size_t)k, to = (c * dim + (size_t)k) * n + j;
-                    g->mean[to] = m->mean[from];
-                    g->half[to] = 0.5F / m->variance[from];
-                    constant -= 0.5 * log(6.283185307179586 * (double)m->variance[from]);
-                }
-                g->constant[(c * (size_t)g->streams + (size_t)s) * n + j] = (float)constant;
-            }
-    size_t weights = (size_t)g->tied_states * (size_t)g->streams * n;
+            pack_stream(g, m, c, s);
     for (size_t i = 0; i < weights; i++)
         g->weight[i] = expf(m->log_weight[i]);
 }
 
 static int allocate(trl__shared_gmms *g, trl_error *err)
 {
-    size_t n = (size_t)g->densities, books = (size_t)g->codebooks, streams = (size_t)g->streams;
+    size_t books = (size_t)g->codebooks, streams = (size_t)g->streams;
     g->stream_first = trl__alloc_zero(streams + 1, sizeof *g->stream_first);
     g->codebook = trl__alloc((size_t)g->tied_states, sizeof *g->codebook);
-    g->mean = trl__alloc_aligned(books * n, (size_t)g->dim * sizeof(float));
-    g->half = trl__alloc_aligned(books * n, (size_t)g->dim * sizeof(float));
-    g->constant = trl__alloc_aligned(books * n, streams * sizeof(float));
-    g->weight = trl__alloc_aligned((size_t)g->tied_states * streams, n * sizeof(float));
+    g->mean = trl__alloc_aligned(books * g->row, (size_t)g->dim * sizeof(float));
+    g->half = trl__alloc_aligned(books * g->row, (size_t)g->dim * sizeof(float));
+    g->constant = trl__alloc_aligned(books * g->row, streams * sizeof(float));
+    g->weight = trl__alloc_aligned((size_t)g->tied_states * streams, (size_t)g->densities * sizeof(float));
     return g->stream_first && g->codebook && g->mean && g->half && g->constant && g->weight ? 0 : trl__fail_memory(err);
+}
+
+static trl__shared_densities *choose_kernel(void)
+{
+#if TRELLIS_SIMD
+    if (trl__cpu() == TRL__CPU_AVX2 || trl__cpu() == TRL__CPU_AVX512)
+        return trl__shared_densities_avx2;
+#endif
+    return trl__shared_densities_base;
 }
 
 int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_error *err)
@@ -82,6 +108,8 @@ int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_
     g->tied_states = model->tied_states;
     g->codebooks = m->codebooks;
     g->densities = m->densities;
+    g->row = ((size_t)m->densities + TRL__SHARED_PAD - 1) / TRL__SHARED_PAD * TRL__SHARED_PAD;
+    g->compute = choose_kernel();
     g->streams = m->streams;
     g->counted = m->top > 0 ? m->top : m->densities;
     g->floor = m->floor;
@@ -137,15 +165,10 @@ int trl__shared_place(trl__placed *placed, int32_t dim, const trl_matrix *frames
 /* Log densities of a codebook's stream. */
 static void densities_of(const trl__shared_gmms *g, size_t book, int32_t stream, const float *frame, float *out)
 {
-    size_t n = (size_t)g->densities;
-    memcpy(out, g->constant + (book * (size_t)g->streams + (size_t)stream) * n, n * sizeof *out);
-    for (int32_t k = g->stream_first[stream]; k < g->stream_first[stream + 1]; k++) {
-        const float *mean = g->mean + (book * (size_t)g->dim + (size_t)k) * n;
-        const float *half = g->half + (book * (size_t)g->dim + (size_t)k) * n;
-        float x = frame[k];
-        for (size_t j = 0; j < n; j++)
-            out[j] -= (x - mean[j]) * (x - mean[j]) * half[j];
-    }
+    int32_t first = g->stream_first[stream], dims = g->stream_first[stream + 1] - first;
+    size_t at = (book * (size_t)g->dim + (size_t)first) * g->row;
+    g->compute(g->constant + (book * (size_t)g->streams + (size_t)stream) * g->row, g->mean + at, g->half + at,
+               frame + first, (size_t)dims, g->row, out);
 }
 
 /* The best few, best first; of equals the first. */
@@ -189,7 +212,7 @@ static void keep(const trl__shared_gmms *g, const float *density, float least, c
 
 static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, const float *frame)
 {
-    size_t n = (size_t)g->densities, streams = (size_t)g->streams, books = (size_t)g->codebooks;
+    size_t n = g->row, streams = (size_t)g->streams, books = (size_t)g->codebooks;
     float best[TRL__STREAMS_MOST];
     for (size_t s = 0; s < streams; s++) {
         best[s] = -INFINITY;
@@ -197,7 +220,7 @@ static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, con
             float *density = t->density + (c * streams + s) * n;
             densities_of(g, c, (int32_t)s, frame, density);
             if (g->floor > 0)
-                best[s] = fmaxf(best[s], largest(density, n));
+                best[s] = fmaxf(best[s], largest(density, (size_t)g->densities));
         }
     }
     for (size_t c = 0; c < books; c++)
@@ -215,35 +238,61 @@ static float score_of(const trl__shared_gmms *g, const tile *t, size_t slot, int
     size_t streams = (size_t)g->streams, count = (size_t)g->counted;
     size_t place = (slot * (size_t)g->codebooks + (size_t)g->codebook[tied]) * streams;
     const float *weight = g->weight + (size_t)tied * streams * (size_t)g->densities;
-    double score = 0;
+    double base = 0, product = 1; /* of sums from 1e-12 or so to 1, so that one logarithm does for all */
     for (size_t s = 0; s < streams; s++, place++, weight += g->densities) {
         const int32_t *which = t->which + place * count;
         const float *value = t->value + place * count;
-        double sum = 0;
+        float sum = 0;
         for (size_t j = 0; j < count; j++) {
-            double part = (double)weight[which[j]] * (double)value[j];
-            sum = combine == TRL__LOG_ADD ? sum + part : fmax(sum, part);
+            float part = weight[which[j]] * value[j];
+            sum = combine == TRL__LOG_ADD ? sum + part : part > sum ? part : sum;
         }
-        score += (double)t->book[place].base + log(fmax(sum, 1e-300));
+        base += (double)t->book[place].base;
+        product *= (double)sum;
     }
-    return (float)fmax(score, (double)TRL__NEVER);
+    double score = base + log(product > 1e-300 ? product : 1e-300);
+    return score > (double)TRL__NEVER ? (float)score : TRL__NEVER;
 }
 
-static int make_tile(const trl__shared_gmms *g, trl__scratch *scratch, tile *t)
+/* Room for as many frames as fit into CACHE, at least TILE. */
+static int make_tile(const trl__shared_gmms *g, trl__shared_cache *cache, const trl_matrix *frames, tile *t)
 {
-    size_t books = (size_t)g->codebooks * (size_t)g->streams, count = (size_t)g->counted * books * TILE;
-    size_t density = books * (size_t)g->densities;
-    float *memory = trl__scratch_get(scratch, density + books * TILE + 2 * count, sizeof *memory);
+    size_t books = (size_t)g->codebooks * (size_t)g->streams, count = (size_t)g->counted * books;
+    size_t density = books * g->row, frame = books + 2 * count;
+    size_t slots = CACHE / (frame * sizeof(float));
+    slots = slots < TILE ? TILE : slots > MOST_SLOTS ? MOST_SLOTS : slots;
+    float *memory = trl__scratch_get(&cache->memory, density + slots * (frame + 1), sizeof *memory);
     if (!memory)
         return -1;
     t->density = memory;
     t->book = (counted *)(void *)(memory + density);
-    t->value = memory + density + books * TILE;
-    t->which = (int32_t *)(void *)(t->value + count);
+    t->value = memory + density + books * slots;
+    t->which = (int32_t *)(void *)(t->value + count * slots);
+    cache->frame = t->which + count * slots;
+    if (cache->gmms != g || cache->frames != frames) {
+        cache->gmms = g;
+        cache->frames = frames;
+        cache->slots = (int32_t)slots;
+        for (size_t i = 0; i < slots; i++)
+            cache->frame[i] = -1;
+    }
     return 0;
 }
 
-int trl__shared_score(const trl__shared_gmms *g, trl__scratch *scratch, trl__search *s, trl_error *err)
+/* The slot of a frame, with its densities. */
+static size_t slot_of(const trl__shared_gmms *g, const trl__shared_cache *cache, const tile *t, trl__search *s,
+                      int32_t f)
+{
+    size_t slot = (size_t)(f % cache->slots);
+    if (cache->frame[slot] != f) {
+        add_frame(g, t, slot, trl_matrix_row(s->frames, (size_t)f));
+        cache->frame[slot] = f;
+        s->gaussians += (double)g->codebooks * g->densities;
+    }
+    return slot;
+}
+
+int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__search *s, trl_error *err)
 {
     tile t;
     int32_t from = INT32_MAX, to = 0;
@@ -252,18 +301,16 @@ int trl__shared_score(const trl__shared_gmms *g, trl__scratch *scratch, trl__sea
         from = s->row[r].first < from ? s->row[r].first : from;
         to = s->row[r].end > to ? s->row[r].end : to;
     }
-    if (make_tile(g, scratch, &t) < 0)
+    if (make_tile(g, cache, s->frames, &t) < 0)
         return trl__fail_memory(err);
     for (int32_t begin = from; begin < to; begin += TILE) {
         int32_t end = to - begin < TILE ? to : begin + TILE;
-        for (int32_t f = begin; f < end; f++)
-            add_frame(g, &t, (size_t)(f - begin), trl_matrix_row(s->frames, (size_t)f));
-        s->gaussians += (double)(end - begin) * g->codebooks * g->densities;
         for (int32_t r = 0; r < s->rows; r++) {
             const trl__row *row = &s->row[r];
             int32_t first = row->first > begin ? row->first : begin, last = row->end < end ? row->end : end;
             for (int32_t f = first; f < last; f++)
-                s->scores[row->offset + f - row->first] = score_of(g, &t, (size_t)(f - begin), row->tied, s->combine);
+                s->scores[row->offset + f - row->first] =
+                    score_of(g, &t, slot_of(g, cache, &t, s, f), row->tied, s->combine);
         }
     }
     return 0;
