@@ -51,7 +51,7 @@ static int score_block(work *w, const trl_model *model, const trl_matrix *frames
         code = trl__stream_wait(w->stream, err);
     for (int32_t t = 0; code == 0 && t < count; t++)
         for (int32_t j = 0; j < model->tied_states; j++)
-            trl_matrix_row(out, (size_t)(first + t))[j] = w->scores[(size_t)j * BLOCK + (size_t)t];
+            trl_matrix_row(out, (size_t)first + (size_t)t)[j] = w->scores[(size_t)j * BLOCK + (size_t)t];
     return code;
 }
 

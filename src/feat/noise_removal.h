@@ -15,7 +15,7 @@ typedef struct trl__noise trl__noise;
 /* At the end `added` is added to every energy, and no energy is below `least`. */
 int trl__noise_create(int bins, double added, double least, trl__noise **out, trl_error *err);
 void trl__noise_reset(trl__noise *noise);
-void trl__noise_remove(trl__noise *noise, float *mel, size_t stride);
-void trl__noise_remove_wide(trl__noise *noise, double *mel); /* the same, in double, side by side */
+void trl__noise_remove(trl__noise *state, float *mel, size_t stride);
+void trl__noise_remove_wide(trl__noise *state, double *mel); /* the same, in double, side by side */
 
 #endif

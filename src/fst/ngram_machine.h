@@ -38,15 +38,15 @@ typedef struct trl__ngrams {
     trl_error *err;
 } trl__ngrams;
 
-int trl__ngrams_begin(trl__ngrams *ngrams, trl__source *source, const trl_arpa_options *options, trl_error *err);
+int trl__ngrams_begin(trl__ngrams *builder, trl__source *source, const trl_arpa_options *options, trl_error *err);
 
 /* The label of a word, or one of the numbers above. A new word is added where the options say so. */
-int trl__ngrams_word(const trl__ngrams *ngrams, const char *text, int32_t *word);
+int trl__ngrams_word(const trl__ngrams *builder, const char *text, int32_t *word);
 
 /* Returns 0, also for one that is skipped; TRL_EFORMAT for one that is there already, TRL_ELIMIT, TRL_ENOMEM. */
-int trl__ngrams_add(trl__ngrams *ngrams, const int32_t *words, int count, float cost, float backoff);
+int trl__ngrams_add(trl__ngrams *builder, const int32_t *words, int count, float cost, float backoff);
 
-int trl__ngrams_finish(trl__ngrams *ngrams, trl_fst **out);
-void trl__ngrams_free(trl__ngrams *ngrams);
+int trl__ngrams_finish(trl__ngrams *builder, trl_fst **out);
+void trl__ngrams_free(trl__ngrams *builder);
 
 #endif

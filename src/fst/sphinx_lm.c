@@ -110,7 +110,7 @@ static int read_tables(reader *r)
 
 static uint64_t entry_bits(const level *l)
 {
-    return (uint64_t)(l->word_bits + l->value_bits + l->pointer_bits);
+    return (uint64_t)l->word_bits + (uint64_t)l->value_bits + (uint64_t)l->pointer_bits;
 }
 
 static int read_bits(reader *r)

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <trellis/frontend.h>
 
@@ -200,6 +201,16 @@ static int feature_rows(const feature_kind *kind, int dim, trl_matrix *out, trl_
     return 0;
 }
 
+/* A whole number at *at, which moves behind it; -1: there is none. */
+static int64_t take_number(const char **at)
+{
+    char *end;
+    long long number = strtoll(*at, &end, 10);
+    int good = end > *at && number >= 0;
+    *at = end;
+    return good ? number : -1;
+}
+
 /* The rows that -svspec names, as in "0-12/13-25,39": in their order. */
 static int choose_rows(reader *r, trl_matrix *m)
 {
@@ -207,19 +218,18 @@ static int choose_rows(reader *r, trl_matrix *m)
     size_t rows = 0;
     int code = trl_matrix_resize(&chosen, TRL__DIM_MOST < 4 * m->rows ? TRL__DIM_MOST : 4 * m->rows, m->cols, r->err);
     for (const char *at = r->streams; code == 0 && *at;) {
-        int first = 0, last = 0, used = 0;
-        int found = sscanf(at, "%d%n", &first, &used);
-        at += found == 1 ? used : 0;
-        last = first;
-        if (found == 1 && *at == '-' && sscanf(at + 1, "%d%n", &last, &used) == 1)
-            at += 1 + used;
-        if (found != 1 || first < 0 || last < first || (size_t)last >= m->rows || (*at && !strchr(",/", *at)) ||
-            rows + (size_t)(last - first + 1) > chosen.rows) {
+        int64_t first = take_number(&at), last = first;
+        if (*at == '-') {
+            at++;
+            last = take_number(&at);
+        }
+        if (first < 0 || last < first || last >= (int64_t)m->rows || (*at && !strchr(",/", *at)) ||
+            rows + (size_t)(last - first) >= chosen.rows) {
             code = trl__fail(r->err, TRL_EFORMAT, "-svspec %s: ranges of the %zu values are needed, as in 0-12/13-25",
                              r->streams, m->rows);
             break;
         }
-        for (int i = first; i <= last; i++)
+        for (int64_t i = first; i <= last; i++)
             memcpy(trl_matrix_row(&chosen, rows++), trl_matrix_row(m, (size_t)i), m->cols * sizeof(float));
         at += *at != '\0';
     }

@@ -14,8 +14,7 @@ static const char *const described[] = {
     "preset=fbank",
     "preset=plp",
     "preset=plp8k splice_left=4 splice_right=4",
-    "preset=sphinx low_hz=130 high_hz=6800 mel_bins=25 dct=layout lifter=22 cmvn=live "
-    "cmvn_prior=40.1,3,-0.333333333333",
+    "preset=sphinx low_hz=130 high_hz=6800 mel_bins=25 dct=layout lifter=22 cmvn=live cmvn_prior=40.1,3,-0.3333333",
     "preset=htk energy=raw energy_normalise=1 cmvn=utterance cmvn_variance=1",
     "rate=22050.5 frame_ms=31.7 shift_ms=9.99 dither=0.1 seed=9223372036854775807 preemphasis=0.3333333333333333",
     "cmvn=sliding cmvn_window=300 cmvn_min_window=7 cmvn_center=1 deltas=3 delta_window=5 floor=1e-20",
