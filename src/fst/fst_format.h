@@ -39,6 +39,9 @@ int trl__fst_read_sphinx_lm(trl__source *source, const trl_arpa_options *options
 int trl__fst_read_sphinx_dmp(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                              trl_error *err);
 
+/* A file, or an installed language model by its name; unpacked on the way. */
+int trl__fst_open(const char *path, trl__source *source, trl_error *err);
+
 /* An n-gram model of any form, by its first bytes; what trl_fst_read_arpa does. */
 int trl__fst_read_ngrams(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                          trl_error *err);

@@ -5,7 +5,6 @@
  * rule small and dense and looked up in an array; others go through a table.
  */
 #include "base/fail.h"
-#include "base/installed.h"
 #include "base/memory.h"
 #include "base/text_file.h"
 #include "fst/fst_data.h"
@@ -412,11 +411,8 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
 int trl_fst_read(const char *path, trl_fst **out, trl_error *err)
 {
     trl__source source;
-    trl__arena arena = {0};
     *out = NULL;
-    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
-    int code = path ? trl__source_open_packed(path, &source, err) : trl__fail_memory(err);
-    trl__arena_free(&arena);
+    int code = trl__fst_open(path, &source, err);
     if (code < 0)
         return code;
     code = trl__fst_read(&source, out, err);

@@ -20,15 +20,21 @@ int trl__fst_read_ngrams(trl__source *source, const trl_arpa_options *options, t
                : trl__fst_read_arpa(source, options, out, skipped, err);
 }
 
+int trl__fst_open(const char *path, trl__source *source, trl_error *err)
+{
+    trl__arena arena = {0};
+    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
+    int code = path ? trl__source_open_packed(path, source, err) : trl__fail_memory(err);
+    trl__arena_free(&arena);
+    return code;
+}
+
 int trl_fst_read_arpa(const char *path, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                       trl_error *err)
 {
     trl__source source;
-    trl__arena arena = {0};
     *out = NULL;
-    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
-    int code = path ? trl__source_open_packed(path, &source, err) : trl__fail_memory(err);
-    trl__arena_free(&arena);
+    int code = trl__fst_open(path, &source, err);
     if (code < 0)
         return code;
     code = trl__fst_read_ngrams(&source, options ? options : &(trl_arpa_options){.backoff = 0}, out, skipped, err);

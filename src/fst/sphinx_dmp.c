@@ -64,23 +64,10 @@ static int read32(reader *r, uint32_t *out)
     return code;
 }
 
-static int take_copy(reader *r, uint64_t size, unsigned char **out)
-{
-    const unsigned char *bytes;
-    int code = trl__source_take(r->source, size, &bytes, r->err);
-    if (code < 0)
-        return code;
-    *out = trl__alloc(size ? size : 1, 1);
-    if (!*out)
-        return trl__fail_memory(r->err);
-    memcpy(*out, bytes, size);
-    return 0;
-}
-
 static int read_table(reader *r, table *out)
 {
     int code = read32(r, &out->count);
-    return code < 0 ? code : take_copy(r, 4 * (uint64_t)out->count, &out->bytes);
+    return code < 0 ? code : trl__sphinx_take(&r->ngrams, 4 * (uint64_t)out->count, &out->bytes);
 }
 
 /* Passes over a text; *size becomes its length. */
@@ -123,11 +110,11 @@ static int read_file(reader *r)
 {
     int code = read_header(r);
     if (code == 0)
-        code = take_copy(r, 16 * ((uint64_t)r->counts[0] + 1), &r->unigrams);
+        code = trl__sphinx_take(&r->ngrams, 16 * ((uint64_t)r->counts[0] + 1), &r->unigrams);
     if (code == 0 && r->order > 1)
-        code = take_copy(r, 8 * ((uint64_t)r->counts[1] + 1), &r->bigrams);
+        code = trl__sphinx_take(&r->ngrams, 8 * ((uint64_t)r->counts[1] + 1), &r->bigrams);
     if (code == 0 && r->order > 2)
-        code = take_copy(r, 4 * (uint64_t)r->counts[2], &r->trigrams);
+        code = trl__sphinx_take(&r->ngrams, 4 * (uint64_t)r->counts[2], &r->trigrams);
     if (code == 0 && r->order > 1)
         code = read_table(r, &r->probability2);
     table *rest[3] = {&r->backoff2, &r->probability3, &r->segments};

@@ -61,16 +61,15 @@ static int bits_for(uint64_t largest)
     return bits;
 }
 
-/* The next bytes, as a copy, with room behind them so that 8 can be read anywhere. */
-static int take_copy(reader *r, uint64_t size, unsigned char **out)
+int trl__sphinx_take(trl__ngrams *ngrams, uint64_t size, unsigned char **out)
 {
     const unsigned char *bytes;
-    int code = trl__source_take(r->source, size, &bytes, r->err);
+    int code = trl__source_take(ngrams->source, size, &bytes, ngrams->err);
     if (code < 0)
         return code;
     *out = trl__alloc(size + 8, 1);
     if (!*out)
-        return trl__fail_memory(r->err);
+        return trl__fail_memory(ngrams->err);
     memcpy(*out, bytes, size);
     memset(*out + size, 0, 8);
     return 0;
@@ -100,7 +99,7 @@ static int read_tables(reader *r)
     const unsigned char *kind;
     int code = trl__source_take(r->source, 4, &kind, r->err);
     if (code == 0)
-        code = take_copy(r, 4 * (uint64_t)BINS * (uint64_t)(2 * r->order - 3), &r->tables);
+        code = trl__sphinx_take(&r->ngrams, 4 * (uint64_t)BINS * (uint64_t)(2 * r->order - 3), &r->tables);
     for (int k = 1; code == 0 && k < r->order; k++) {
         r->levels[k].probability = r->tables + (size_t)(k - 1) * 8 * BINS;
         r->levels[k].backoff = k < r->order - 1 ? r->levels[k].probability + (size_t)4 * BINS : NULL;
@@ -125,7 +124,7 @@ static int read_bits(reader *r)
         begin[k] = total;
         total += ((l->count + 1) * entry_bits(l) + 7) / 8 + 8;
     }
-    int code = take_copy(r, total, &r->bits);
+    int code = trl__sphinx_take(&r->ngrams, total, &r->bits);
     for (int k = 1; code == 0 && k < r->order; k++)
         r->levels[k].bits = r->bits + begin[k];
     return code;
@@ -157,7 +156,7 @@ static int read_file(reader *r)
     if (code == 0 && r->order > 1)
         code = read_tables(r);
     if (code == 0)
-        code = take_copy(r, 12 * (r->words + 1), &r->unigrams);
+        code = trl__sphinx_take(&r->ngrams, 12 * (r->words + 1), &r->unigrams);
     if (code == 0 && r->order > 1)
         code = read_bits(r);
     if (code == 0 && !(r->labels = trl__alloc(r->words, sizeof *r->labels)))
