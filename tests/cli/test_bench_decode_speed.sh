@@ -14,8 +14,8 @@ result = json.load(open(sys.argv[1]))
 assert "another run" in result["kaldi_figures"]
 parts = ("share_front", "share_scoring", "share_search", "share_lattice")
 figures = ("an4_rtf", "vs_kaldi", "an4_speed_wer", "decode_peak_mb", "graph_states", "graph_arcs", "graph_bytes", "graph_seconds", "scaling_2",
-           "gaussians", "tokens_per_frame") + parts
-for model, kaldi in ("mono", 0.011), ("tri", 0.022):
+           "gaussians", "tied_states", "tokens_per_frame") + parts
+for model, kaldi in ("mono", 0.011), ("tri", 0.022), ("kaldis_mono", 0.011), ("kaldis_tri", 0.022):
     found = {key: result[f"{key}_{model}"] for key in figures}
     if found["an4_rtf"] is None:
         assert all(value is None for value in found.values()), found
