@@ -100,7 +100,7 @@ static void get_kaldis_model(speed_task *t, const char *path)
 static trl_fst *word_loop(const trl_lexicon *lexicon)
 {
     trl_error err;
-    trl_fst *grammar;
+    trl_fst *grammar = NULL;
     size_t count = trl_lexicon_words(lexicon);
     const char **words = malloc((count + 1) * sizeof *words);
     for (size_t i = 0; words && i < count; i++)
