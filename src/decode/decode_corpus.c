@@ -23,6 +23,7 @@ typedef struct worker {
 typedef struct slot {
     trl__best_words best;
     trl_lattice *lattice;    /* NULL: none */
+    int is_narrow;           /* memory ended before all of it was made */
     trl_lattice_word *words; /* with confidences, where they are asked for */
     size_t word_capacity;
     double expected_errors;
@@ -148,10 +149,12 @@ static int wants_lattice(const trl_decode_options *o)
 static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
 {
     const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
-    double beam;
+    double beam = 0;
     trl_lattice_destroy(s->lattice);
     s->lattice = NULL;
-    return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+    int code = trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+    s->is_narrow = code == 0 && beam < o.beam;
+    return code;
 }
 
 /* Confidences of the best path's words. */
@@ -274,6 +277,8 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
+    j->summary.wordless += decoding.words.count == 0;
+    j->summary.narrowed += s->is_narrow != 0;
     j->summary.words += best->count;
     j->summary.frames += (size_t)best->frames;
     j->summary.seconds += s->seconds;

@@ -251,9 +251,9 @@ static int copy_state(const sorter *s, int32_t at, trl_lattice *lattice, trl_err
     int code = trl__lattice_add_state(lattice, err);
     for (size_t i = s->first[at]; code == 0 && i < s->first[at + 1]; i++) {
         trl_lattice_arc arc = *arc_at(s, i);
-        const int32_t *transitions = d->transitions + arc.transition;
+        const int32_t *transitions = arc.duration > 0 ? d->transitions + arc.transition : NULL;
         if ((arc.next = s->number[arc.next]) >= 0)
-            code = trl__lattice_add_arc(lattice, &arc, arc.duration > 0 ? transitions : NULL, err);
+            code = trl__lattice_add_arc(lattice, &arc, transitions, err);
     }
     if (code < 0 || !end)
         return code;
