@@ -30,6 +30,8 @@ if result["an4_rtf_tri"] is not None:
     if "kaldi_decoder" in result:
         for name in "faster", "lattice":
             peer = result["kaldi_decoder"][name]
-            assert result[f"search_vs_kaldi_{name}"] > 0 and peer["same_words"] >= peer["utterances"] - 1, peer
+            assert result[f"search_vs_kaldi_{name}"] > 0 and peer["utterances"] > 0, peer
+        peer = result["kaldi_decoder"]["faster"]  # the other has no least number of tokens, and may find other words
+        assert peer["same_words"] == peer["utterances"], peer
 PYTHON
 finish
