@@ -11,5 +11,6 @@ typedef struct decode_bench {
 
 void decode_measure_an4(decode_bench *b);  /* word error rates of the ladder */
 void decode_measure_fsdd(decode_bench *b); /* of isolated digits */
+void decode_measure_speed(decode_bench *b);
 
 #endif

@@ -265,6 +265,9 @@ static int open_all(live_job *j, const trl_model *model, const trl_graph *graph,
         cli_say(live->common,
                 "%s: recorded at %g Hz, less than the model's %g Hz: its filters above %g Hz hear nothing", live->path,
                 info.rate, o.rate, info.rate / 2);
+    if (code == 0 && info.channels > 1 && !live->is_channel_chosen)
+        cli_say(live->common, "%s: has %d channels; the first one is taken (--channel chooses)", live->path,
+                info.channels);
     if (code == 0 && live->output && strcmp(live->output, "-") != 0)
         code = trl_file_create(live->output, &j->file, err);
     return code;

@@ -114,17 +114,6 @@ int trl_decode_passes(const trl_model *model, const trl_decode_options *options)
 
 /* ---- one utterance: any thread ---- */
 
-static int search_frames(worker *w, int32_t frames, trl_error *err)
-{
-    trl__score_group *group;
-    int code = trl__decoder_begin(w->decoder, err);
-    for (int32_t begin = 0; code == 0 && begin < frames; begin += group->frames) {
-        trl__scorer_open(w->scorer, begin, &group);
-        code = trl__decoder_advance_group(w->decoder, group, err);
-    }
-    return code;
-}
-
 static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
     worker *w = &j->workers[f->worker];
@@ -136,7 +125,9 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, const 
     else
         trl__scorer_begin_likelihoods(w->scorer, f->matrix);
     if (code == 0)
-        code = search_frames(w, (int32_t)f->matrix->rows, err);
+        code = trl__decoder_begin(w->decoder, err);
+    if (code == 0)
+        code = trl__scorer_search(w->scorer, w->decoder, err);
     if (code == 0)
         code = trl__decoder_finish(w->decoder, raw, err);
     if (code == 0)
@@ -286,6 +277,7 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
+    j->summary.wordless += decoding.words.count == 0;
     j->summary.narrowed += s->is_narrow != 0;
     j->summary.words += best->count;
     j->summary.frames += (size_t)best->frames;

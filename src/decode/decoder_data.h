@@ -41,6 +41,12 @@ typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
 
+typedef struct trl__cutoff {
+    float best, limit;   /* of a frame's tokens: those up to the limit go on */
+    uint32_t best_token; /* the first of the best */
+    float beam;          /* for the next frame's */
+} trl__cutoff;
+
 struct trl__decoder {
     const trl_graph *graph;
     trl__decode_options options;
@@ -73,6 +79,13 @@ struct trl__decoder {
     size_t state_capacity, final_capacity, time_capacity, arc_capacity;
     trl__decoder_counts counts;
 };
+
+static inline float trl__smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
 
 /* What ending at a token of the last frame costs above the best end. */
 static inline float trl__end_extra(const trl__decoder *d, const trl__token *token)

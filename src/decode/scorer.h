@@ -3,10 +3,7 @@
  *     trl__scorer_create(device, tied_states, &scorer, err);                   // one per thread
  *     trl__scorer_begin(scorer, parameters, frames, err);                      // a model on the device …
  *     trl__scorer_begin_likelihoods(scorer, matrix);                           // … or a matrix: a column per tied state
- *     for (begin = 0; begin < frames; begin += group->frames) {
- *         trl__scorer_open(scorer, begin, &group);
- *         trl__decoder_advance_group(decoder, group, err);                     // asks for what it needs
- *     }
+ *     trl__scorer_search(scorer, decoder, err);                                // all of these frames through the search
  */
 #ifndef TRL_DECODE_SCORER_H
 #define TRL_DECODE_SCORER_H
@@ -29,11 +26,7 @@ void trl__scorer_begin_likelihoods(trl__scorer *scorer, const trl_matrix *likeli
  * not depend on it. A matrix has all scores. */
 void trl__scorer_open(trl__scorer *scorer, int32_t begin, trl__score_group **group);
 
-/* Where a block that begins here ends best: in the cache, and long enough for the kernels. */
-int32_t trl__scorer_block(const trl__scorer *scorer, int32_t begin);
-
-/* (*scores)[tied * *stride + f]: frame begin + f, until the next call. wanted: by tied state; the others' scores are left undefined; NULL: all are. */
-int trl__scorer_score(trl__scorer *scorer, int32_t begin, int32_t end, const uint8_t *wanted, const float **scores,
-                      size_t *stride, trl_error *err);
+/* Advances the decoder by all frames, group by group. */
+int trl__scorer_search(trl__scorer *scorer, trl__decoder *decoder, trl_error *err);
 
 #endif

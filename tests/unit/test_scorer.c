@@ -1,4 +1,4 @@
-/* The scorer: what a search asks for on the way is, bit by bit, what it gets in blocks; and a matrix is passed on as it is. */
+/* The scorer: what a search asks for on the way is, bit by bit, what all at once is; and a matrix is passed on as it is. */
 #include "mixture_fixture.h"
 
 #include "cmocka_test.h"
@@ -48,7 +48,22 @@ static void compare_groups(trl__scorer *scorer, chance *c, const float *expected
     }
 }
 
-static void groups_have_the_scores_of_blocks(void **state)
+static void score_at_once(trl__device *device, const trl__parameters *parameters, const trl_matrix *frames,
+                          float *expected)
+{
+    trl__stream *stream;
+    trl__row rows[TIED];
+    trl__search search = {.frames = frames, .end = FRAMES, .rows = TIED, .row = rows, .scores = expected};
+    for (int32_t tied = 0; tied < TIED; tied++)
+        rows[tied] = (trl__row){tied, 0, FRAMES, (int64_t)tied * FRAMES};
+    assert_int_equal(trl__stream_create(device, &stream, &err), 0);
+    assert_int_equal(trl__stream_frames(stream, parameters, &search, 1, &err), 0);
+    assert_int_equal(trl__stream_score(stream, parameters, &search, 1, &err), 0);
+    assert_int_equal(trl__stream_wait(stream, &err), 0);
+    trl__stream_destroy(stream);
+}
+
+static void groups_have_the_scores_of_the_whole(void **state)
 {
     (void)state;
     chance c = {3, 0};
@@ -62,15 +77,7 @@ static void groups_have_the_scores_of_blocks(void **state)
     assert_int_equal(trl__device_load_model(device, &model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__scorer_create(device, TIED, &scorer, &err), 0);
     assert_int_equal(trl__scorer_begin(scorer, parameters, &frames, &err), 0);
-    for (int32_t begin = 0, end; begin < FRAMES; begin = end) {
-        const float *scores;
-        size_t stride;
-        end = trl__scorer_block(scorer, begin);
-        assert_int_equal(trl__scorer_score(scorer, begin, end, NULL, &scores, &stride, &err), 0);
-        for (int32_t tied = 0; tied < TIED; tied++)
-            for (int32_t t = begin; t < end; t++)
-                expected[tied * FRAMES + t] = scores[(size_t)tied * stride + (size_t)(t - begin)];
-    }
+    score_at_once(device, parameters, &frames, expected);
     for (int i = 0; i < 20; i++)
         compare_groups(scorer, &c, expected);
     trl__scorer_destroy(scorer);
@@ -102,7 +109,7 @@ static void a_matrix_is_passed_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_have_the_scores_of_blocks),
+        cmocka_unit_test(groups_have_the_scores_of_the_whole),
         cmocka_unit_test(a_matrix_is_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
