@@ -54,7 +54,7 @@ int trl__keep_transitions(int32_t **list, size_t *used, size_t *capacity, const 
 {
     if (count > UINT32_MAX - *used)
         return trl__fail(err, TRL_ELIMIT, "a lattice has at most 2^32 - 1 transitions; prune it");
-    if (TRL_GROW(*list, *capacity, *used + count) < 0)
+    if (trl__grow((void **)list, capacity, *used + count, sizeof **list) < 0)
         return trl__fail_memory(err);
     if (count > 0)
         memcpy(*list + *used, transitions, count * sizeof *transitions);
