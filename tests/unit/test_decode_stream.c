@@ -9,7 +9,7 @@
 #define SECONDS 150
 #define MOST_WORDS 2000
 
-static const char *const words[] = {"AB", "CA", "B", "LONG", "ABC"}; /* LONG is ABC twice, which costs more */
+static const char *const words[] = {"AB", "CA", "B", "LONG", "ABC"};         /* LONG is ABC twice, which costs more */
 static const char *const spelled[] = {"\0\1", "\2\0", "\1", "\0\1\2\0\1\2"}; /* phones */
 static const size_t lengths[] = {2, 2, 1, 6};
 
@@ -400,7 +400,8 @@ static void delay_is_what_it_says(void **state)
     for (size_t done = 0; done < 3 * RATE; done += 160) {
         must(trl_decode_stream_push(stream, samples + done, 160, &err));
         must(trl_decode_stream_partial(stream, &p, &err));
-        assert_true(p.seconds * 100 + 0.5 >= (double)(done / 160 + 1) - trl_decode_stream_delay(stream));
+        size_t frames = done / 160 + 1;
+        assert_true(p.seconds * 100 + 0.5 >= (double)frames - trl_decode_stream_delay(stream));
     }
     assert_int_equal(trl_decode_stream_delay(stream), 2 * 2 + 9 + 3);
     assert_true(trl_decode_stream_rate(stream) == RATE);
