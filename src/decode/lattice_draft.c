@@ -5,20 +5,13 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- filling ---- */
 
 static int keep_transitions(trl__lattice_draft *d, const int32_t *transitions, uint32_t count, trl_error *err)
 {
-    if (count > UINT32_MAX - d->transition_count)
-        return trl__fail(err, TRL_ELIMIT, "a lattice has at most 2^32 - 1 transitions; prune it");
-    if (TRL_GROW(d->transitions, d->transition_capacity, d->transition_count + count) < 0)
-        return trl__fail_memory(err);
-    if (count > 0)
-        memcpy(d->transitions + d->transition_count, transitions, count * sizeof *transitions);
-    d->transition_count += count;
-    return 0;
+    return trl__keep_transitions(&d->transitions, &d->transition_count, &d->transition_capacity, transitions, count,
+                                 err);
 }
 
 static void name_state(trl__lattice_draft *d, int32_t state)
