@@ -98,6 +98,19 @@ static trl__shared_densities *choose_kernel(void)
     return trl__shared_densities_base;
 }
 
+/* Nothing may overflow, whatever the frames. */
+static int check(const trl_model *model, trl_error *err)
+{
+    const trl__shared_mixtures *m = model->shared;
+    size_t numbers = (size_t)m->codebooks * (size_t)m->densities * (size_t)model->dim;
+    for (size_t i = 0; i < numbers; i++)
+        if (fabsf(m->mean[i]) > (float)TRL__MOST_VALUE || m->variance[i] < (float)TRL__LEAST_VARIANCE)
+            return trl__fail(err, TRL_ENUMBER,
+                             "a codebook has a mean of %g with variance %g; up to %g and from %g on can be handled",
+                             (double)m->mean[i], (double)m->variance[i], TRL__MOST_VALUE, TRL__LEAST_VARIANCE);
+    return 0;
+}
+
 int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_error *err)
 {
     const trl__shared_mixtures *m = model->shared;
@@ -113,7 +126,9 @@ int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_
     g->streams = m->streams;
     g->counted = m->top > 0 ? m->top : m->densities;
     g->floor = m->floor;
-    int code = allocate(g, err);
+    int code = check(model, err);
+    if (code == 0)
+        code = allocate(g, err);
     if (code < 0) {
         trl__shared_gmms_destroy(g);
         *out = NULL;
@@ -171,17 +186,36 @@ static void densities_of(const trl__shared_gmms *g, size_t book, int32_t stream,
                frame + first, (size_t)dims, g->row, out);
 }
 
-/* The best few, best first; of equals the first. */
-static void choose(const trl__shared_gmms *g, const float *density, int32_t *which)
+/* Of equals the first is better, so that what is chosen does not depend on where the search begins. */
+static int is_better(const float *density, int32_t a, int32_t b)
 {
-    int32_t kept = 0;
+    return density[a] > density[b] || (density[a] == density[b] && a < b);
+}
+
+/* Puts a density among the best `count`, which are sorted; the last of them falls out. */
+static void put(const float *density, int32_t *which, int32_t count, int32_t j)
+{
+    int32_t at = count - 1;
+    for (; at > 0 && is_better(density, j, which[at - 1]); at--)
+        which[at] = which[at - 1];
+    which[at] = j;
+}
+
+/* The best few, best first. `last` has those of the frame before, or is NULL: most are good again, so that hardly any other comes near
+ * them. */
+static void choose(const trl__shared_gmms *g, const float *density, const int32_t *last, int32_t *which)
+{
+    int32_t count = g->counted;
+    for (int32_t i = 0; i < count; i++)
+        put(density, which, i + 1, last ? last[i] : i);
     for (int32_t j = 0; j < g->densities; j++) {
-        if (kept == g->counted && density[j] <= density[which[kept - 1]])
+        if (density[j] < density[which[count - 1]] || !is_better(density, j, which[count - 1]))
             continue;
-        int32_t at = kept < g->counted ? kept++ : kept - 1;
-        for (; at > 0 && density[j] > density[which[at - 1]]; at--)
-            which[at] = which[at - 1];
-        which[at] = j;
+        int there = 0;
+        for (int32_t i = 0; i < count; i++)
+            there |= which[i] == j;
+        if (!there)
+            put(density, which, count, j);
     }
 }
 
@@ -194,41 +228,49 @@ static float largest(const float *values, size_t count)
 }
 
 /* What counts of a codebook's stream, no density below `least`. */
-static void keep(const trl__shared_gmms *g, const float *density, float least, counted *book, int32_t *which,
+static void keep(const trl__shared_gmms *g, const float *density, float least, counted *book, const int32_t *which,
                  float *value)
 {
-    if (g->counted < g->densities)
-        choose(g, density, which);
-    else
-        for (int32_t j = 0; j < g->densities; j++)
-            which[j] = j;
-    float best = g->counted < g->densities ? density[which[0]] : largest(density, (size_t)g->densities);
-    book->base = best > least ? best : least;
+    book->base = book->base > least ? book->base : least;
     for (int32_t j = 0; j < g->counted; j++) {
         float d = density[which[j]] > least ? density[which[j]] : least;
         value[j] = expf(d - book->base);
     }
 }
 
-static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, const float *frame)
+/* The best densities of a codebook's stream, and the very best. `last`: the slot of the frame before, or -1. */
+static float find_best(const trl__shared_gmms *g, const tile *t, const float *density, size_t place, ptrdiff_t last)
 {
-    size_t n = g->row, streams = (size_t)g->streams, books = (size_t)g->codebooks;
-    float best[TRL__STREAMS_MOST];
-    for (size_t s = 0; s < streams; s++) {
-        best[s] = -INFINITY;
-        for (size_t c = 0; c < books; c++) {
-            float *density = t->density + (c * streams + s) * n;
-            densities_of(g, c, (int32_t)s, frame, density);
-            if (g->floor > 0)
-                best[s] = fmaxf(best[s], largest(density, (size_t)g->densities));
-        }
+    size_t count = (size_t)g->counted;
+    int32_t *which = t->which + place * count;
+    if (g->counted < g->densities) {
+        choose(g, density, last < 0 ? NULL : t->which + (size_t)last * count, which);
+        return density[which[0]];
     }
-    for (size_t c = 0; c < books; c++)
-        for (size_t s = 0; s < streams; s++) {
-            size_t place = (slot * books + c) * streams + s;
-            keep(g, t->density + (c * streams + s) * n, g->floor > 0 ? best[s] - g->floor : -INFINITY, &t->book[place],
-                 t->which + place * (size_t)g->counted, t->value + place * (size_t)g->counted);
-        }
+    for (int32_t j = 0; j < g->densities; j++)
+        which[j] = j;
+    return largest(density, (size_t)g->densities);
+}
+
+static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, ptrdiff_t last_slot, const float *frame)
+{
+    size_t streams = (size_t)g->streams, books = (size_t)g->codebooks, all = books * streams;
+    float best[TRL__STREAMS_MOST];
+    for (size_t s = 0; s < streams; s++)
+        best[s] = -INFINITY;
+    for (size_t i = 0; i < all; i++) {
+        float *density = t->density + i * g->row;
+        size_t s = i % streams;
+        densities_of(g, i / streams, (int32_t)s, frame, density);
+        t->book[slot * all + i].base =
+            find_best(g, t, density, slot * all + i, last_slot < 0 ? -1 : last_slot * (ptrdiff_t)all + (ptrdiff_t)i);
+        best[s] = t->book[slot * all + i].base > best[s] ? t->book[slot * all + i].base : best[s];
+    }
+    for (size_t i = 0; i < all; i++) {
+        size_t place = slot * all + i;
+        keep(g, t->density + i * g->row, g->floor > 0 ? best[i % streams] - g->floor : -INFINITY, &t->book[place],
+             t->which + place * (size_t)g->counted, t->value + place * (size_t)g->counted);
+    }
 }
 
 /* ---- Scores ---- */
@@ -285,7 +327,9 @@ static size_t slot_of(const trl__shared_gmms *g, const trl__shared_cache *cache,
 {
     size_t slot = (size_t)(f % cache->slots);
     if (cache->frame[slot] != f) {
-        add_frame(g, t, slot, trl_matrix_row(s->frames, (size_t)f));
+        ptrdiff_t last = f > 0 ? (f - 1) % cache->slots : -1;
+        last = last >= 0 && cache->frame[last] == f - 1 ? last : -1;
+        add_frame(g, t, slot, last, trl_matrix_row(s->frames, (size_t)f));
         cache->frame[slot] = f;
         s->gaussians += (double)g->codebooks * g->densities;
     }
