@@ -282,8 +282,55 @@ static void test_contexts(void **state)
     assert_true(good > CASES / 2);
 }
 
+/* ---- Every allocation fails once ---- */
+
+static int make_model(const void *bytes, size_t size, trl_error *err)
+{
+    trl__source source;
+    trl__sphinx_mdef mdef = {0};
+    trl_model *model = NULL;
+    float matrix[MOST_PHONES * STATES * (STATES + 1)];
+    for (size_t i = 0; i < sizeof matrix / sizeof *matrix; i++)
+        matrix[i] = 0.5F;
+    trl__sphinx_array transitions = {.value = matrix};
+    int code = trl__source_from_memory("mdef", bytes, size, &source, err);
+    if (code < 0)
+        return code;
+    code = trl__sphinx_mdef_read(&source, &mdef, err);
+    if (code == 0)
+        code = trl__model_new(1, &model, err);
+    if (code == 0) {
+        model->tied_states = mdef.senones;
+        code = trl__sphinx_units(&mdef, &transitions, model, err);
+    }
+    if (code == 0)
+        code = trl__sphinx_contexts(&mdef, model, err);
+    trl__source_close(&source);
+    trl__sphinx_mdef_free(&mdef);
+    trl_model_destroy(model);
+    return code;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        definition m = random_definition(seed);
+        size_t size = seed % 2 ? as_text(&m, text, sizeof text) : as_binary(&m, 0, binary);
+        trl_error err;
+        int code = TRL_ENOMEM;
+        for (long n = 1; code == TRL_ENOMEM; n++) {
+            trl__memory_fail_after(n);
+            code = make_model(seed % 2 ? (const void *)text : binary, size, &err);
+            trl__memory_fail_after(0);
+        }
+        assert_true(code == 0 || code == TRL_EUNSUPPORTED);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_contexts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_contexts),
+                                       cmocka_unit_test(test_memory)};
     return RUN(tests);
 }
