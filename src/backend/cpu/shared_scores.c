@@ -209,11 +209,12 @@ static void choose(const trl__shared_gmms *g, const float *density, const int32_
     for (int32_t i = 0; i < count; i++)
         put(density, which, i + 1, last ? last[i] : i);
     for (int32_t j = 0; j < g->densities; j++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): `which` lies in the cache */
         if (density[j] < density[which[count - 1]] || !is_better(density, j, which[count - 1]))
             continue;
         int there = 0;
         for (int32_t i = 0; i < count; i++)
-            there |= which[i] == j;
+            there |= which[i] == j; /* NOLINT(clang-analyzer-core.NullDereference): as above */
         if (!there)
             put(density, which, count, j);
     }
@@ -256,7 +257,7 @@ static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, ptr
 {
     size_t streams = (size_t)g->streams, books = (size_t)g->codebooks, all = books * streams;
     float best[TRL__STREAMS_MOST];
-    for (size_t s = 0; s < streams; s++)
+    for (size_t s = 0; s < TRL__STREAMS_MOST; s++)
         best[s] = -INFINITY;
     for (size_t i = 0; i < all; i++) {
         float *density = t->density + i * g->row;
