@@ -201,20 +201,19 @@ static void put(const float *density, int32_t *which, int32_t count, int32_t j)
     which[at] = j;
 }
 
-/* The best few, best first. `last` has those of the frame before, or is NULL: most are good again, so that hardly any other comes near
- * them. */
+/* The best few, best first. `last` has those of the frame before, of which most are good again, so that hardly any other comes near
+ * them; or any others, even in the place of the result. */
 static void choose(const trl__shared_gmms *g, const float *density, const int32_t *last, int32_t *which)
 {
     int32_t count = g->counted;
     for (int32_t i = 0; i < count; i++)
-        put(density, which, i + 1, last ? last[i] : i);
+        put(density, which, i + 1, last[i]);
     for (int32_t j = 0; j < g->densities; j++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): `which` lies in the cache */
         if (density[j] < density[which[count - 1]] || !is_better(density, j, which[count - 1]))
             continue;
         int there = 0;
         for (int32_t i = 0; i < count; i++)
-            there |= which[i] == j; /* NOLINT(clang-analyzer-core.NullDereference): as above */
+            there |= which[i] == j;
         if (!there)
             put(density, which, count, j);
     }
@@ -244,12 +243,12 @@ static float find_best(const trl__shared_gmms *g, const tile *t, const float *de
 {
     size_t count = (size_t)g->counted;
     int32_t *which = t->which + place * count;
+    for (int32_t j = 0; j < g->counted; j++)
+        which[j] = j;
     if (g->counted < g->densities) {
-        choose(g, density, last < 0 ? NULL : t->which + (size_t)last * count, which);
+        choose(g, density, last < 0 ? which : t->which + (size_t)last * count, which);
         return density[which[0]];
     }
-    for (int32_t j = 0; j < g->densities; j++)
-        which[j] = j;
     return largest(density, (size_t)g->densities);
 }
 
