@@ -158,7 +158,7 @@ static int check_features(const struct values *v)
 
 static int set_options(job *j)
 {
-    static const char *const methods[] = {"viterbi", "baum-welch", NULL},
+    static const char *const methods[] = {"viterbi", "baum-welch", "shared", NULL},
                              *const words[] = {"fail", "skip", "noise", NULL},
                              *const topologies[] = {"linear", "ergodic", NULL};
     const struct values *v = j->values;
@@ -453,7 +453,9 @@ static const cli_option options[] = {
      "lda: values per frame that are left, at most (default 39)"},
 
     {.name = "Search and estimation", .kind = CLI_GROUP},
-    {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
+    {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD",
+     "shared (default): a state's Gaussians share the frames of the best path; viterbi: each frame goes to the best of "
+     "them; baum-welch: all paths count"},
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",

@@ -11,7 +11,7 @@
  *   lda   spliced frames, projected by linear discriminant analysis, then semi-tied covariances; a new tree
  *   sat   speaker-adaptive training: an affine transform (fMLLR) of each speaker's frames; a new tree
  * A stage has rounds: each round has a number of components per state (1, 2, 4, … or a total that grows) and some
- * iterations of Viterbi training ([000] 2.1) or Baum-Welch.
+ * iterations of training along best paths, or Baum-Welch.
  */
 #ifndef TRELLIS_TRAIN_H
 #define TRELLIS_TRAIN_H
@@ -23,7 +23,12 @@ TRL_BEGIN_DECLS
 
 #define TRL_MOST_STAGES 16
 
-typedef enum trl_em { TRL_EM_VITERBI, TRL_EM_BAUM_WELCH } trl_em;
+/* Which frames a Gaussian is estimated from. */
+typedef enum trl_em {
+    TRL_EM_VITERBI,    /* those of the best path where it is its state's best component ([000] 2.1): the quickest */
+    TRL_EM_BAUM_WELCH, /* all, with the posteriors of states and components */
+    TRL_EM_SHARED      /* those of the best path, which a state's components share by their posteriors */
+} trl_em;
 
 /* What one iteration did; seconds are wall time, steps are sums over threads. */
 typedef struct trl_iteration {
@@ -57,7 +62,7 @@ typedef struct trl_train_options {
     trl_model_options model;
     const char *stages;    /* names, with commas between; default "mono" */
     const trl_model *from; /* the first stage starts from this model; NULL: mono from a flat start */
-    int em;                /* trl_em */
+    int em;                /* trl_em; default TRL_EM_SHARED, which best_component makes TRL_EM_VITERBI */
     int components;        /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
     int64_t total_gaussians;         /* mono, instead: so many in all, shared out by occupancy; 0: by components */
     double occupancy_power;          /* default 0.25 */
