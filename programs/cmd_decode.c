@@ -1,20 +1,25 @@
 /* trellis decode: which words were said? */
 #include "cli.h"
 #include "corpus_input.h"
+#include "decode_live.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <trellis/decode.h>
+#include <trellis/lattice_file.h>
+#include <trellis/nbest_file.h>
 
 extern const cli_command cmd_decode;
 
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *likelihoods, *utterance, *device;
-    int no_adapt, most_active, least_active;
+    const char *output, *to, *lattice, *likelihoods, *utterance, *device;
+    int no_adapt, most_active, least_active, nbest, no_confidence, mbr;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty;
+    int online, partial, pid;
+    double raw, follow, pause;
 };
 
 /* One corpus or sound file of the command line. */
@@ -31,6 +36,8 @@ typedef struct job {
     trl_graph *graph;
     trl_pool *pool;
     trl_decoding_writer *writer;
+    trl_lattice_writer *lattices; /* NULL: not wanted */
+    trl_nbest_writer *nbest;      /* instead of `writer`; NULL: not wanted */
     input *inputs;
     size_t count;
     trl_decode_summary sum; /* of all inputs */
@@ -54,10 +61,12 @@ static int set_options(job *j)
     o->acoustic_scale = v->acoustic_scale;
     o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
+    o->mbr = v->mbr;
     o->skip_bad = v->corpus.skip_bad;
     o->likelihoods = v->likelihoods;
     o->only = v->utterance;
     o->device = v->device;
+    o->online = v->online;
     if (v->no_adapt)
         o->adapt = 0;
     if (code == 0 && trl_decode_options_check(o, &err) < 0)
@@ -67,16 +76,50 @@ static int set_options(job *j)
 
 /* ---- Preparation ---- */
 
+/* Formats of ours, behind those of words. */
+enum { TO_NBEST = TRL_DECODING_JSONL + 1, TO_NBEST_JSONL };
+
+static int choose_format(const job *j, int *format)
+{
+    static const char *const names[] = {"text", "ctm", "jsonl", "nbest", "nbest-jsonl", NULL};
+    *format = TRL_DECODING_TEXT;
+    return cli_choose(&cmd_decode, "to", j->values->to, names, format);
+}
+
 static int open_writer(job *j)
 {
-    static const char *const names[] = {"text", "ctm", "jsonl", NULL};
+    const struct values *v = j->values;
+    const char *path = v->output ? v->output : "-";
     trl_error err;
-    int format = TRL_DECODING_TEXT;
-    int code = cli_choose(&cmd_decode, "to", j->values->to, names, &format);
-    if (code == 0 && trl_decoding_writer_open(j->values->output ? j->values->output : "-", (trl_decoding_format)format,
-                                              &j->writer, &err) < 0)
-        code = cli_failure(&err);
-    return code;
+    int format, code = choose_format(j, &format);
+    if (code)
+        return code;
+    if (v->nbest < 1)
+        return cli_usage_error(&cmd_decode, "--nbest takes a number from 1 on");
+    j->options.lattice = v->lattice != NULL || format >= TO_NBEST;
+    j->options.confidence = !v->no_confidence && (format == TRL_DECODING_CTM || format == TRL_DECODING_JSONL);
+    code = format == TO_NBEST         ? trl_nbest_writer_open(path, TRL_NBEST_TEXT, &j->nbest, &err)
+           : format == TO_NBEST_JSONL ? trl_nbest_writer_open(path, TRL_NBEST_JSONL, &j->nbest, &err)
+                                      : trl_decoding_writer_open(path, (trl_decoding_format)format, &j->writer, &err);
+    return code < 0 ? cli_failure(&err) : 0;
+}
+
+/* As the best words are chosen. */
+static trl_lattice_scale scale_of(const job *j)
+{
+    const trl_decode_options *o = &j->options;
+    double lm_scale = o->language_scale > 0 ? o->language_scale : 1 / o->acoustic_scale;
+    return (trl_lattice_scale){1 / lm_scale, 1, o->word_penalty};
+}
+
+/* Machines of words are weighed as the best words are chosen. */
+static int open_lattices(job *j)
+{
+    trl_lattice_scale scale = scale_of(j);
+    trl_error err;
+    if (j->values->lattice && trl_lattice_writer_open(j->values->lattice, &scale, &j->lattices, &err) < 0)
+        return cli_failure(&err);
+    return 0;
 }
 
 static int read_inputs(job *j, char **paths, size_t count)
@@ -92,24 +135,32 @@ static int read_inputs(job *j, char **paths, size_t count)
     return code;
 }
 
-static int prepare(job *j, int count, char **arguments)
+static int read_model(job *j, char **arguments)
 {
     trl_error err;
     int code = set_options(j);
-    if (code == 0)
-        code = cli_pool(&j->values->common, &j->pool);
     if (code == 0 &&
         (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
          trl_graph_read(arguments[1], &j->graph, &err) < 0 || trl_graph_fits(j->graph, j->model, &err) < 0))
         code = cli_failure(&err);
+    return code;
+}
+
+static int prepare(job *j, int count, char **arguments)
+{
+    int code = cli_pool(&j->values->common, &j->pool);
     if (code == 0)
         code = read_inputs(j, arguments + 2, (size_t)count - 2);
-    return code ? code : open_writer(j);
+    if (code == 0)
+        code = open_writer(j);
+    return code ? code : open_lattices(j);
 }
 
 static void clean_up(job *j)
 {
     trl_decoding_writer_abort(j->writer);
+    trl_lattice_writer_abort(j->lattices);
+    trl_nbest_writer_abort(j->nbest);
     for (size_t i = 0; j->inputs && i < j->count; i++) {
         trl_corpus_destroy(j->inputs[i].corpus);
         trl_findings_destroy(j->inputs[i].findings);
@@ -122,9 +173,24 @@ static void clean_up(job *j)
 
 /* ---- The work ---- */
 
+static int write_nbest(const job *j, const trl_decoding *d, trl_error *err)
+{
+    trl_lattice_scale scale = scale_of(j);
+    trl_nbest *list = NULL;
+    int code = trl_lattice_nbest(d->lattice, &scale, (size_t)j->values->nbest, &list, err);
+    if (code == 0)
+        code = trl_nbest_writer_add(j->nbest, d->utterance->id, trl_graph_words(j->graph), list, err);
+    trl_nbest_destroy(list);
+    return code;
+}
+
 static int use_decoding(void *user, const trl_decoding *decoding, trl_error *err)
 {
-    return trl_decoding_writer_add(((job *)user)->writer, decoding, err);
+    job *j = user;
+    int code = j->nbest ? write_nbest(j, decoding, err) : trl_decoding_writer_add(j->writer, decoding, err);
+    if (code < 0 || !j->lattices)
+        return code;
+    return trl_lattice_writer_add(j->lattices, decoding->utterance->id, decoding->lattice, err);
 }
 
 static void add_summary(job *j, const trl_decode_summary *s)
@@ -191,8 +257,13 @@ static int decode(job *j)
     double start = clock_seconds();
     int code = decode_inputs(j, &err);
     if (code == 0) {
-        code = trl_decoding_writer_commit(j->writer, &err);
+        code = j->nbest ? trl_nbest_writer_commit(j->nbest, &err) : trl_decoding_writer_commit(j->writer, &err);
+        j->nbest = NULL;
         j->writer = NULL;
+    }
+    if (code == 0 && j->lattices) {
+        code = trl_lattice_writer_commit(j->lattices, &err);
+        j->lattices = NULL;
     }
     if (code < 0)
         return cli_failure(&err);
@@ -205,22 +276,76 @@ static int decode(job *j)
     return code;
 }
 
+/* ---- Sound that comes while it is decoded ---- */
+
+static int is_live(const struct values *v, int count, char **arguments)
+{
+    if (v->raw > 0 || v->follow > 0 || v->partial || v->pause > 0)
+        return 1;
+    return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
+}
+
+static int decode_live(const job *j, int count, char **arguments)
+{
+    const struct values *v = j->values;
+    live_decoding live = {.common = &v->common,
+                          .path = arguments[2],
+                          .output = v->output,
+                          .partial = v->partial,
+                          .pid = v->pid,
+                          .raw = v->raw,
+                          .follow = v->follow,
+                          .channel = j->options.channel,
+                          .options = trl_decode_stream_defaults()};
+    int format;
+    trl_error err;
+    int code = choose_format(j, &format);
+    if (code)
+        return code;
+    if (count > 3 || v->likelihoods || v->utterance)
+        return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
+    if (v->lattice || v->mbr || format >= TO_NBEST)
+        return cli_usage_error(&cmd_decode, "a stream has no lattice: --lattice, --mbr and --to nbest are for files");
+    if (v->partial && v->to && format != TRL_DECODING_JSONL)
+        return cli_usage_error(&cmd_decode, "--partial writes JSON lines; leave out --to %s", v->to);
+    live.format = v->partial || format == TRL_DECODING_JSONL ? LIVE_JSONL
+                  : format == TRL_DECODING_CTM               ? LIVE_CTM
+                                                             : LIVE_TEXT;
+    live.options.decode = j->options;
+    live.options.pause = v->pause;
+    if (trl_decode_stream_options_check(&live.options, &err) < 0)
+        return cli_usage_error(&cmd_decode, "%s", err.text);
+    return live_decode(&live, j->model, j->graph);
+}
+
 static int run(void *values, int count, char **arguments)
 {
     job j = {.values = values, .options = trl_decode_defaults(), .reading = trl_corpus_defaults()};
-    int code = prepare(&j, count, arguments);
-    if (code == 0)
-        code = decode(&j);
+    int code = read_model(&j, arguments);
+    if (code == 0 && is_live(values, count, arguments)) {
+        code = decode_live(&j, count, arguments);
+    } else if (code == 0) {
+        code = prepare(&j, count, arguments);
+        if (code == 0)
+            code = decode(&j);
+    }
     clean_up(&j);
     return code;
 }
 
 static const struct values defaults = {
-    .beam = 13, .lattice_beam = 6, .most_active = 7000, .least_active = 200, .acoustic_scale = 0.1};
+    .nbest = 10, .beam = 13, .lattice_beam = 6, .most_active = 7000, .least_active = 200, .acoustic_scale = 0.1};
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
-    {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl"},
+    {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl, nbest, nbest-jsonl"},
+    {"nbest", 0, CLI_INT, offsetof(struct values, nbest), "N", "so many word strings of each utterance (default 10)"},
+    {"mbr", 0, CLI_FLAG, offsetof(struct values, mbr), NULL,
+     "the words with the least expected errors (minimum Bayes risk) instead of the best path's"},
+    {"no-confidence", 0, CLI_FLAG, offsetof(struct values, no_confidence), NULL,
+     "ctm and jsonl without confidences: no lattice is made"},
+    {"lattice", 0, CLI_TEXT, offsetof(struct values, lattice), "PLACE",
+     "write lattices, too: a file, or a format and a name, as of trellis lattice copy (ark:, ark,t:, lattice:, fst:)"},
     {"beam", 0, CLI_NUMBER, offsetof(struct values, beam), "B",
      "ways that cost so much more than a frame's best are given up (default 13)"},
     {"lattice-beam", 0, CLI_NUMBER, offsetof(struct values, lattice_beam), "B",
@@ -241,6 +366,17 @@ static const cli_option options[] = {
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},
     {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
      "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
+    {"online", 0, CLI_FLAG, offsetof(struct values, online), NULL,
+     "frames of a corpus are normalised as those of a stream, in one pass: the same words as from a pipe"},
+    {"partial", 0, CLI_FLAG, offsetof(struct values, partial), NULL,
+     "a stream: write JSON lines that show what it looks like so far, too"},
+    {"pause", 0, CLI_NUMBER, offsetof(struct values, pause), "SECONDS",
+     "a stream: so much silence behind a word ends an utterance (default: the stream is one)"},
+    {"raw", 0, CLI_NUMBER, offsetof(struct values, raw), "HZ",
+     "a stream of 16-bit samples (little-endian, one channel) without a header, of this rate"},
+    {"follow", 0, CLI_NUMBER, offsetof(struct values, follow), "SECONDS",
+     "a stream from a file that grows, until it has not grown for so long"},
+    {"pid", 0, CLI_INT, offsetof(struct values, pid), "PID", "with --follow: the sound ends with this process, too"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
@@ -256,8 +392,14 @@ const cli_command cmd_decode = {
         "may be given one by one.\n\n"
         "Formats (--to):\n\n"
         "  text    a line per utterance: its id and its words\n"
-        "  ctm     a line per word: recording channel start duration word\n"
-        "  jsonl   an object per utterance: words with times, and the costs of graph and sound\n\n"
+        "  ctm     a line per word: recording channel start duration word confidence\n"
+        "  jsonl   an object per utterance: words with times and confidences, the errors to be expected among them, "
+        "and the costs of graph and sound\n"
+        "  nbest   a line for each of the --nbest best word strings: id, rank, graph cost, acoustic cost, words, with "
+        "tabs between them; costs are not scaled\n"
+        "  nbest-jsonl   the same as an object per utterance\n\n"
+        "A confidence is the probability of the word at its place, among all paths of the lattice. --mbr chooses the "
+        "words with the least expected number of wrong words; they may be those of no path.\n\n"
         "Times are seconds from the start of the sound file.\n\n"
         "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. "
         "What "
@@ -271,7 +413,8 @@ const cli_command cmd_decode = {
     .options = options,
     .examples = "trellis decode mono.trm loop.trg data/test\n"
                 "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
-                "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12",
+                "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12\n"
+                "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark",
     .least = 3,
     .most = 1 << 20,
     .values_size = sizeof(struct values),

@@ -20,6 +20,7 @@ typedef struct score_results {
     int oracle;
 } score_results;
 
+void score_print_table(FILE *out, const trl_scored_speaker *speakers, size_t count, trl_counts all);
 void score_print_speakers(FILE *out, const trl_score *score);
 void score_print_summary(FILE *out, const score_results *results, int system);
 void score_print_comparison(FILE *out, const score_results *results);

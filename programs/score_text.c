@@ -25,18 +25,23 @@ static void print_row(FILE *out, const char *name, int width, const trl_counts *
             c->insertions, 100 * trl_word_error_rate(*c), 100 * trl_sentence_error_rate(*c));
 }
 
-void score_print_speakers(FILE *out, const trl_score *score)
+void score_print_table(FILE *out, const trl_scored_speaker *speakers, size_t count, trl_counts all)
 {
     int width = 7;
-    for (size_t i = 0; i < trl_score_speakers(score); i++)
-        if (columns(trl_score_speaker(score, i)->name) > width)
-            width = columns(trl_score_speaker(score, i)->name);
+    for (size_t i = 0; i < count; i++)
+        if (columns(speakers[i].name) > width)
+            width = columns(speakers[i].name);
     fprintf(out, "%-*s %6s %8s %8s %7s %7s %8s %7s %7s\n", width, "speaker", "utts", "words", "correct", "subst",
             "deleted", "inserted", "WER %", "SER %");
-    for (size_t i = 0; i < trl_score_speakers(score); i++)
-        print_row(out, trl_score_speaker(score, i)->name, width, &trl_score_speaker(score, i)->counts);
-    trl_counts all = trl_score_total(score);
+    for (size_t i = 0; i < count; i++)
+        print_row(out, speakers[i].name, width, &speakers[i].counts);
     print_row(out, "all", width, &all);
+}
+
+void score_print_speakers(FILE *out, const trl_score *score)
+{
+    size_t count = trl_score_speakers(score);
+    score_print_table(out, count > 0 ? trl_score_speaker(score, 0) : NULL, count, trl_score_total(score));
 }
 
 static const char *drawn(const trl_bootstrap *b)

@@ -12,7 +12,8 @@
  *
  * A path through the graph costs what the graph says and, for each frame, the negative log-likelihood of its tied state times the acoustic
  * scale. Each frame keeps the tokens within the beam of its best; of the ways they came, those are kept as a lattice that are within the lattice
- * beam of the best path. From that the best words are chosen, by acoustic cost / language scale + graph cost + words * penalty.
+ * beam of the best path. From that the best words are chosen, by acoustic cost / language scale + graph cost + words * penalty. A path's probability, in
+ * confidences and expected errors, goes by the same sum.
  *
  * A model that was trained on adapted frames has two sets of mixtures. Its corpus is read several times, as in align.h: the first pass decodes
  * with the mixtures for frames as they come, and a transform is estimated for each speaker along the best paths, from frames that are not
@@ -25,6 +26,7 @@
 
 #include <trellis/align.h>
 #include <trellis/graph.h>
+#include <trellis/lattice.h>
 
 TRL_BEGIN_DECLS
 
@@ -37,22 +39,29 @@ typedef struct trl_decode_options {
     double acoustic_scale;   /* of log-likelihoods in the search; default 0.1 */
     double language_scale;   /* in the choice of the best words; 0 (default): 1 / acoustic_scale */
     double word_penalty;     /* cost of every word there; default 0 */
+    int lattice;             /* 1: make a word lattice of each utterance; default 0 */
+    int confidence;          /* 1: find out how probable words are, by such a lattice; default 0 */
+    int mbr;                 /* 1: words with the least expected errors instead of the best path's; default 0 */
     int channel;             /* see extract.h */
     int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
     const char *only;        /* this utterance alone; NULL: all */
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */
+    int online;              /* 1: frames as a stream has them, see decode_stream.h; default 0 */
     const char *device;      /* "cpu", "cpu:ref" …; NULL: cpu */
     trl_progress *progress;
 } trl_decode_options;
 
 typedef struct trl_decoding {
     const trl_utterance *utterance;
-    trl_segments words;         /* without silence; labels are the graph's, confidence is -1, index counts from 0 */
+    trl_segments
+        words; /* without silence; labels are the graph's, index counts from 0; confidence: see lattice.h; -1: not asked for */
     const int32_t *transitions; /* by frame: the model's transition ids along the best path */
     int32_t frames;
     double seconds;                   /* of sound */
     double graph_cost, acoustic_cost; /* of the best path, unscaled */
+    const trl_lattice *lattice;       /* where options.lattice asks for it; else NULL */
+    double expected_errors;           /* among the words, see lattice.h; -1: not asked for */
     int reached_end; /* 0: no end of the graph was alive in the last frame; the words are the best token's */
 } trl_decoding;
 
@@ -93,7 +102,8 @@ typedef enum trl_decoding_format {
 
 typedef struct trl_decoding_writer trl_decoding_writer;
 
-/* "-": standard output. Files appear when they are complete. */
+/* "-": standard output. Files appear when they are complete. Utterances must stay until the commit; of those that are not from a corpus, speaker and
+ * path may be NULL where start is 0 and end and channel are -1. */
 TRL_API int trl_decoding_writer_open(const char *path, trl_decoding_format format, trl_decoding_writer **out,
                                      trl_error *err);
 TRL_API int trl_decoding_writer_add(trl_decoding_writer *writer, const trl_decoding *decoding, trl_error *err);

@@ -63,8 +63,19 @@ TRL_API void trl_lattice_destroy(trl_lattice *lattice);
 
 /* ---- To and from machines ---- */
 
-/* A machine of the lattice semiring (value: graph, second: acoustic) that reads and writes words; transitions are lost. */
-TRL_API int trl_lattice_to_fst(const trl_lattice *lattice, trl_fst **out, trl_error *err);
+/* A machine that reads and writes words; transitions are lost. Without a scale it is of the lattice semiring (value: graph, second: acoustic);
+ * with one it is tropical, and weights are scores. */
+TRL_API int trl_lattice_to_fst(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_fst **out,
+                               trl_error *err);
+
+/* The output side of an acyclic machine, in the lattice semiring or (as costs of the graph) the tropical or log one. There are no transitions and
+ * so no frames; what leads to no final state is left out. Returns 0, TRL_EINVAL (a cycle, the real semiring, no path), TRL_ENUMBER,
+ * TRL_ENOMEM. */
+TRL_API int trl_lattice_from_fst(const trl_fst *fst, trl_lattice **out, trl_error *err);
+
+/* A copy whose costs are multiplied, each word's graph cost raised by scale->insertion. */
+TRL_API int trl_lattice_rescale(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_lattice **out,
+                                trl_error *err);
 
 /* ---- Paths ---- */
 
@@ -76,7 +87,8 @@ typedef struct trl_sentence {
 
 typedef struct trl_nbest trl_nbest;
 
-/* The n best word strings, all different; fewer where there are fewer. */
+/* The n best word strings, all different; fewer where there are fewer. O(n * words of a path * log) where no two paths have the same words.
+ * Returns 0, TRL_EINVAL (a scale that is no number), TRL_ENOMEM. */
 TRL_API int trl_lattice_nbest(const trl_lattice *lattice, const trl_lattice_scale *scale, size_t n, trl_nbest **out,
                               trl_error *err);
 TRL_API size_t trl_nbest_count(const trl_nbest *list);
@@ -87,11 +99,44 @@ TRL_API void trl_nbest_destroy(trl_nbest *list);
 TRL_API int trl_lattice_prune(const trl_lattice *lattice, const trl_lattice_scale *scale, double beam,
                               trl_lattice **out, trl_error *err);
 
-/* ---- Probabilities: forward-backward over all paths, costs scaled ---- */
+/* ---- Probabilities: forward-backward over all paths; a path's is exp(- its score), scaled to a sum of 1 ---- */
 
-/* posterior[a]: probability that the path goes over arc a; *total: log of the sum over all paths. */
+/* posterior[a]: probability that the path goes over arc a; *total: log of the sum over all paths, before it is scaled; -INFINITY where there is no
+ * path. Probabilities of the arcs and ends that span a frame sum up to 1. */
 TRL_API int trl_lattice_posteriors(const trl_lattice *lattice, const trl_lattice_scale *scale, double *posterior,
                                    double *total, trl_error *err);
+
+/* ---- Words with times and confidences ---- */
+
+/* A lattice with the same paths (words, costs, transitions) whose arcs span their words; silence and noise between them have arcs without a word. Words are found
+ * by the graph's pronunciations or, without them, the model's units with a place in the word. Costs do not follow words exactly: the sums of paths are right.
+ * Two arcs of a state may have the same word. Returns 0, TRL_EINVAL (graph or lattice are not the model's), TRL_EUNSUPPORTED (neither pronunciations nor
+ * places), TRL_ELIMIT, TRL_ENOMEM. */
+TRL_API int trl_lattice_align_words(const trl_lattice *lattice, const trl_model *model, const trl_graph *graph,
+                                    trl_lattice **out, trl_error *err);
+
+typedef struct trl_lattice_word {
+    int32_t word;
+    int32_t first, end; /* frames [first, end), of its arc: to be right, the lattice must be aligned to words */
+    double confidence;  /* probability that it was said there, among other words or none; 0 … 1 */
+} trl_lattice_word;
+
+typedef struct trl_hypothesis {
+    const trl_lattice_word *words;
+    size_t count;
+    double graph, acoustic; /* costs of the best path, unscaled */
+    double expected_errors; /* substitutions, deletions and insertions of the words, expected over all paths */
+} trl_hypothesis;
+
+/* The best path. */
+TRL_API int trl_lattice_best(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_hypothesis **out,
+                             trl_error *err);
+
+/* The words with the least expected errors (minimum Bayes risk: Xu, Povey, Mangu, Zhu, "Minimum Bayes risk decoding and system combination based on
+ * a recursion for edit distance", 2011). They need not be those of any path. A word's times are means over the paths that have it. */
+TRL_API int trl_lattice_mbr(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_hypothesis **out,
+                            trl_error *err);
+TRL_API void trl_hypothesis_destroy(trl_hypothesis *hypothesis);
 
 TRL_END_DECLS
 

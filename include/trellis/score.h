@@ -137,7 +137,7 @@ TRL_API trl_counts trl_score_total(const trl_score *score);
 TRL_API size_t trl_score_utterances(const trl_score *score);
 TRL_API const trl_scored_utterance *trl_score_utterance(const trl_score *score, size_t index);
 TRL_API size_t trl_score_speakers(const trl_score *score);
-TRL_API const trl_scored_speaker *trl_score_speaker(const trl_score *score, size_t index);
+TRL_API const trl_scored_speaker *trl_score_speaker(const trl_score *score, size_t index); /* they are one array */
 
 /* Hypotheses whose utterance is not in the reference; they are not counted. */
 TRL_API size_t trl_score_extras(const trl_score *score);

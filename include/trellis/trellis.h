@@ -6,8 +6,10 @@
 #include <trellis/alignment_file.h>
 #include <trellis/api.h>
 #include <trellis/audio.h>
+#include <trellis/audio_stream.h>
 #include <trellis/corpus.h>
 #include <trellis/decode.h>
+#include <trellis/decode_stream.h>
 #include <trellis/error.h>
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>
@@ -24,11 +26,15 @@
 #include <trellis/graph.h>
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
+#include <trellis/lattice_file.h>
+#include <trellis/lattice_oracle.h>
+#include <trellis/lattice_rescore.h>
 #include <trellis/lexicon.h>
 #include <trellis/lm.h>
 #include <trellis/log.h>
 #include <trellis/matrix.h>
 #include <trellis/model.h>
+#include <trellis/nbest_file.h>
 #include <trellis/pool.h>
 #include <trellis/progress.h>
 #include <trellis/score.h>

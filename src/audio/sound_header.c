@@ -51,7 +51,7 @@ static int starts(const uint8_t *bytes, size_t size, size_t at, const char *text
 }
 
 /* A 4-byte length that a writer to a pipe leaves: 0, or just below 2^31 (SoX, arecord) or 2^32 (FFmpeg). */
-static int is_streamed_length(uint64_t length)
+int trl__is_streamed_length(uint64_t length)
 {
     return length == 0 || (length >= 0x7F000000 && length <= 0x80000000) || length >= 0xFFFF0000;
 }
@@ -102,7 +102,7 @@ static int check_sound_chunk(trl__sound_source *source, const chunk_style *style
         open_ended(source, style, at + style->id_size, start);
     if (strcmp(style->magic, "RF64") == 0)
         length = rf64_length(source, length);
-    int unknown = style->size_size == 4 ? length <= 0xFFFFFFFF && is_streamed_length(length) : length > INT64_MAX;
+    int unknown = style->size_size == 4 ? length <= 0xFFFFFFFF && trl__is_streamed_length(length) : length > INT64_MAX;
     if (unknown || length <= source->size - start)
         return 0;
     return fail_short(source, start, length, err);
@@ -151,7 +151,7 @@ static int check_au(trl__sound_source *source, const uint8_t *head, size_t size,
     uint64_t start = number(head + 4, 4, big_endian), length = number(head + 8, 4, big_endian);
     if (start > source->size)
         return fail_damaged(source, 4, "AU", err);
-    return is_streamed_length(length) || length <= source->size - start ? 0 : fail_short(source, start, length, err);
+    return trl__is_streamed_length(length) || length <= source->size - start ? 0 : fail_short(source, start, length, err);
 }
 
 /* The number after "NAME -i ", or `otherwise`. */

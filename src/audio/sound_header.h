@@ -8,6 +8,9 @@
  * empty file, TRL_EUNSUPPORTED for packed SPHERE. A sound length of 0 that only says "written to a pipe" is patched. */
 int trl__sound_header_check(trl__sound_source *source, trl_error *err);
 
+/* Is this 4-byte length of the sound one that says "written to a pipe"? Then it goes on to the end. */
+int trl__is_streamed_length(uint64_t length);
+
 /* After libsndfile has refused the source: says why, as far as the bytes show. Always fails. */
 int trl__sound_header_explain(trl__sound_source *source, trl_error *err);
 

@@ -2,18 +2,16 @@
  *
  *     trl__best_words best = {0};
  *     trl__best_words_find(&best, raw, &scale, err);
- *     trl__best_words_time(&best, model);              // where words begin and end, by the model's units
+ *     trl__best_words_time(&best, model, parser, err); // where words begin and end, by the model's units
  */
 #ifndef TRL_DECODE_BEST_WORDS_H
 #define TRL_DECODE_BEST_WORDS_H
 
 #include "decode/decoder.h"
+#include "decode/word_parser.h"
 #include "model/model_data.h"
 
-/* How costs make a score: acoustic * acoustic cost + graph * graph cost + insertion for each word. */
-typedef struct trl__lattice_scale {
-    double acoustic, graph, insertion;
-} trl__lattice_scale;
+#include <trellis/lattice.h>
 
 typedef struct trl__best_word {
     int32_t word;
@@ -32,12 +30,17 @@ typedef struct trl__best_words {
     trl__scratch costs, arcs;
 } trl__best_words;
 
-int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, const trl__lattice_scale *scale,
+int trl__best_words_find(trl__best_words *best, const trl__raw_lattice *raw, const trl_lattice_scale *scale,
                          trl_error *err);
 void trl__best_words_free(trl__best_words *best);
 
-/* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin. Units that know their place in the word
- * do; without them, a word has the phones from its label to the next, less silence and noise at its ends. */
-int trl__best_words_time(trl__best_words *best, const trl_model *model, trl_error *err);
+/* Determinization moves a word's label to where it is told from others, so arcs do not say where words begin; the parser does, by the units. Without one
+ * (NULL), or where units do not fit the words, a word has the phones between two pauses, and words without a pause between them part at their labels. */
+int trl__best_words_time(trl__best_words *best, const trl_model *model, trl__word_parser *parser, trl_error *err);
+
+/* The last frame of silence or noise before which as many words were spoken as written: what lies before it can be timed alone. 0: none. *count: the words
+ * before it. */
+int trl__best_words_pause(trl__best_words *best, const trl_model *model, trl__word_parser *parser, int32_t *pause,
+                          size_t *count, trl_error *err);
 
 #endif

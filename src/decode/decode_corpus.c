@@ -1,62 +1,51 @@
-/* Recognition of a corpus. Each thread makes the frames of an utterance, scores and searches them block by block, and finds the best words of the
- * lattice; results wait in slots until it is their turn. Passes that adapt to speakers are as in align_corpus.c, along the best paths.
- *
- * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads
- * work on a batch. */
-#include "align/adapt_pass.h"
-#include "align/likelihood_reader.h"
+/* Recognition of a corpus: passes over it (align/corpus_passes.h) that score and search the frames of each utterance block by block, and find the best
+ * words of the lattice. Passes that adapt to speakers go along the best paths. */
+#include "align/corpus_passes.h"
 #include "align/segments.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "decode/best_words.h"
+#include "decode/decode_options.h"
+#include "decode/lattice_align.h"
+#include "decode/lattice_determinize.h"
+#include "decode/lattice_mbr.h"
 #include "decode/scorer.h"
-#include "feat/extract_work.h"
-
-#include <trellis/decode.h>
 
 #include <math.h>
-#include <string.h>
-
-#define BATCH_BYTES ((size_t)64 << 20) /* of likelihoods */
 
 typedef struct worker {
     trl__decoder *decoder;
     trl__scorer *scorer;
-    const trl__parameters *parameters; /* for the utterance in hand */
+    trl__determinizer *determinizer; /* NULL: no lattices */
+    trl__word_parser *parser;        /* NULL: nothing tells where words begin */
 } worker;
 
 /* An utterance on its way. */
 typedef struct slot {
-    const trl_utterance *utterance;
     trl__best_words best;
+    trl_lattice *lattice;    /* NULL: none */
+    trl_lattice_word *words; /* with confidences, where they are asked for */
+    size_t word_capacity;
+    double expected_errors;
     trl_segment *segments;
     size_t segment_capacity;
     double seconds;
     double log_det; /* per frame, on top of the log-likelihood */
-    int is_missing; /* the file of likelihoods has nothing for it */
-    trl_matrix likelihoods;
 } slot;
 
 typedef struct decoding_job {
     const trl_model *model;
     const trl_graph *graph;
-    const trl_corpus *corpus;
     trl_decode_options options;
     trl__decode_options search;
-    trl__lattice_scale scale;
+    trl_lattice_scale scale;
     trl_findings *skipped;
     trl_decode_fn use;
     void *user;
     trl_decode_summary summary;
     double total; /* log-likelihood */
-    trl_frontend_options frontend;
-    trl__device *device;
-    trl__parameters *parameters, *adapted_parameters; /* for frames as they come; NULL: no such frames */
-    trl__adaptation *adaptation;                      /* NULL: nobody is adapted */
+    trl__passes *passes;
     worker *workers;
-    int worker_count;
     slot *slots;
-    size_t slot_count;
 } decoding_job;
 
 /* ---- options ---- */
@@ -73,7 +62,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .adapt = 2};
 }
 
-static trl__decode_options search_options(const trl_decode_options *o)
+trl__decode_options trl__search_options_of(const trl_decode_options *o)
 {
     trl__decode_options s = trl__decode_defaults();
     s.beam = o->beam;
@@ -85,9 +74,16 @@ static trl__decode_options search_options(const trl_decode_options *o)
     return s;
 }
 
+trl_lattice_scale trl__lattice_scale_of(const trl_decode_options *o)
+{
+    return (trl_lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
+                               .graph = 1,
+                               .insertion = o->word_penalty};
+}
+
 int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
 {
-    trl__decode_options search = search_options(o);
+    trl__decode_options search = trl__search_options_of(o);
     if (!(o->language_scale >= 0 && isfinite(o->language_scale)))
         return trl__fail(err, TRL_EINVAL, "language_scale is %g; it must be more than 0", o->language_scale);
     if (!isfinite(o->word_penalty))
@@ -97,9 +93,22 @@ int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
     return trl__decode_options_check(&search, err);
 }
 
+static trl__passes_options passes_options(const trl_decode_options *o)
+{
+    return (trl__passes_options){.likelihoods = o->likelihoods,
+                                 .only = o->only,
+                                 .device = o->device,
+                                 .channel = o->channel,
+                                 .skip_bad = o->skip_bad,
+                                 .online = o->online,
+                                 .adapt = o->adapt,
+                                 .progress = o->progress};
+}
+
 int trl_decode_passes(const trl_model *model, const trl_decode_options *options)
 {
-    return 1 + (model->independent.first_gaussian && !options->likelihoods ? options->adapt : 0);
+    trl__passes_options o = passes_options(options);
+    return trl__passes_count(model, &o);
 }
 
 /* ---- one utterance: any thread ---- */
@@ -118,78 +127,162 @@ static int search_frames(worker *w, int32_t frames, trl_error *err)
     return code;
 }
 
-/* frames: of sound, or likelihoods where the worker has no parameters. */
-static int decode_frames(const decoding_job *j, worker *w, slot *s, const trl_matrix *frames, trl_error *err)
+static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
-    const trl__raw_lattice *raw;
+    worker *w = &j->workers[f->worker];
+    slot *s = &j->slots[f->slot];
     int code = 0;
-    if (w->parameters)
-        code = trl__scorer_begin(w->scorer, w->parameters, frames, err);
+    s->log_det = f->log_det;
+    if (f->parameters)
+        code = trl__scorer_begin(w->scorer, f->parameters, f->matrix, err);
     else
-        trl__scorer_begin_likelihoods(w->scorer, frames);
+        trl__scorer_begin_likelihoods(w->scorer, f->matrix);
     if (code == 0)
-        code = search_frames(w, (int32_t)frames->rows, err);
+        code = search_frames(w, (int32_t)f->matrix->rows, err);
     if (code == 0)
-        code = trl__decoder_finish(w->decoder, &raw, err);
+        code = trl__decoder_finish(w->decoder, raw, err);
     if (code == 0)
-        code = trl__best_words_find(&s->best, raw, &j->scale, err);
+        code = trl__best_words_find(&s->best, *raw, &j->scale, err);
     if (code == TRL_ENUMBER) {
         trl_error why = *err;
-        return trl__fail(err, code, "utterance %s: %s", s->utterance->id, why.text);
+        return trl__fail(err, code, "utterance %s: %s", f->utterance->id, why.text);
     }
     return code;
 }
 
-static const char *word_label(const trl_graph *graph, int32_t word)
+/* ---- lattices ---- */
+
+static int wants_lattice(const trl_decode_options *o)
+{
+    return o->lattice || o->confidence || o->mbr;
+}
+
+static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
+{
+    const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
+    double beam;
+    trl_lattice_destroy(s->lattice);
+    s->lattice = NULL;
+    return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+}
+
+/* Confidences of the best path's words. */
+static int judge_words(const decoding_job *j, slot *s, trl_error *err)
+{
+    for (size_t i = 0; i < s->best.count; i++) {
+        const trl__best_word *b = &s->best.words[i];
+        s->words[i] = (trl_lattice_word){b->word, b->first, b->end, -1};
+    }
+    return trl__lattice_judge(s->lattice, &j->scale, s->words, s->best.count, &s->expected_errors, err);
+}
+
+/* Words with the least expected errors take the place of the best path's. */
+static int choose_words(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    trl_lattice *aligned = NULL;
+    trl_hypothesis *h = NULL;
+    trl__best_words *b = &s->best;
+    int code = w->parser ? trl__lattice_align(s->lattice, w->parser, &aligned, err) : 0;
+    if (code == 0)
+        code = trl_lattice_mbr(aligned ? aligned : s->lattice, &j->scale, &h, err);
+    if (code == 0 &&
+        (TRL_GROW(b->words, b->capacity, h->count + 1) < 0 || TRL_GROW(s->words, s->word_capacity, h->count + 1) < 0))
+        code = trl__fail_memory(err);
+    for (size_t i = 0; code == 0 && i < h->count; i++) {
+        s->words[i] = h->words[i];
+        b->words[i] = (trl__best_word){h->words[i].word, h->words[i].first, h->words[i].end};
+    }
+    if (code == 0) {
+        b->count = h->count;
+        s->expected_errors = h->expected_errors;
+    }
+    trl_hypothesis_destroy(h);
+    trl_lattice_destroy(aligned);
+    return code;
+}
+
+static int find_confidences(const decoding_job *j, const worker *w, slot *s, trl_error *err)
+{
+    s->expected_errors = -1;
+    if (!j->options.confidence && !j->options.mbr)
+        return 0;
+    if (TRL_GROW(s->words, s->word_capacity, s->best.count + 1) < 0)
+        return trl__fail_memory(err);
+    return j->options.mbr ? choose_words(j, w, s, err) : judge_words(j, s, err);
+}
+
+/* ---- words with times ---- */
+
+const char *trl__word_label(const trl_graph *graph, int32_t word)
 {
     const char *name = graph->symbols ? trl_symbols_name(graph->symbols, word) : NULL;
     return name ? name : "?";
 }
 
-static int make_segments(const decoding_job *j, slot *s, double seconds, trl_error *err)
+static int make_segments(const decoding_job *j, const worker *w, slot *s, double seconds, trl_error *err)
 {
     int32_t frames = s->best.frames;
-    trl__frame_times times = trl__frame_times_of(&j->frontend, frames, seconds);
-    int code = trl__best_words_time(&s->best, j->model, err);
+    trl__frame_times times = trl__frame_times_of(trl__passes_frontend(j->passes), frames, seconds);
+    int code = trl__best_words_time(&s->best, j->model, w->parser, err);
     s->seconds = times.seconds;
+    if (code == 0)
+        code = find_confidences(j, w, s, err);
     if (code < 0)
         return code;
     if (TRL_GROW(s->segments, s->segment_capacity, s->best.count + 1) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < s->best.count; i++) {
-        const trl__best_word *w = &s->best.words[i];
-        s->segments[i] = (trl_segment){.label = word_label(j->graph, w->word),
-                                       .first = w->first,
-                                       .end = w->end,
-                                       .start = trl__frame_time(&times, w->first, frames),
-                                       .stop = trl__frame_time(&times, w->end, frames),
-                                       .confidence = -1,
+        const trl__best_word *word = &s->best.words[i];
+        s->segments[i] = (trl_segment){.label = trl__word_label(j->graph, word->word),
+                                       .first = word->first,
+                                       .end = word->end,
+                                       .start = trl__frame_time(&times, word->first, frames),
+                                       .stop = trl__frame_time(&times, word->end, frames),
+                                       .confidence = s->expected_errors >= 0 ? (float)s->words[i].confidence : -1,
                                        .index = (int32_t)i};
     }
     return 0;
 }
 
-/* Chooses the frames and mixtures for an utterance. Returns 1: its speaker is adapted, 0: not; negative on error. */
-static int adapt_frames(const decoding_job *j, int worker_index, const trl_utterance *u, const trl_matrix **frames,
-                        double *log_det, trl_error *err)
+static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
 {
-    int is_adapted = j->adaptation ? trl__adaptation_frames(j->adaptation, u, frames, worker_index, log_det, err) : 0;
-    j->workers[worker_index].parameters = is_adapted > 0 ? j->adapted_parameters : j->parameters;
-    return is_adapted;
+    const decoding_job *j = user;
+    const trl__raw_lattice *raw;
+    slot *s = &j->slots[f->slot];
+    int code = search_words(j, f, &raw, err);
+    if (code == 0 && wants_lattice(&j->options))
+        code = make_lattice(j, &j->workers[f->worker], s, raw, err);
+    return code < 0 ? code : make_segments(j, &j->workers[f->worker], s, f->seconds, err);
+}
+
+static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *err)
+{
+    const decoding_job *j = user;
+    const trl__best_words *best = &j->slots[f->slot].best;
+    const trl__raw_lattice *raw;
+    int code = search_words(j, f, &raw, err);
+    if (code < 0 || !best->is_found)
+        return code;
+    return trl__adaptation_gather_transitions(trl__passes_adaptation(j->passes), f->matrix, best->transitions, f->slot,
+                                              f->worker, err);
 }
 
 /* ---- delivery: in corpus order, one at a time ---- */
 
-static int deliver(decoding_job *j, const slot *s, trl_error *err)
+static int deliver(void *user, const trl_utterance *utterance, size_t slot_index, trl_error *err)
 {
+    decoding_job *j = user;
+    const slot *s = &j->slots[slot_index];
     const trl__best_words *best = &s->best;
-    trl_decoding decoding = {.utterance = s->utterance,
+    trl_decoding decoding = {.utterance = utterance,
                              .words = {s->segments, best->count},
                              .transitions = best->is_found ? best->transitions : NULL,
                              .frames = best->frames,
                              .seconds = s->seconds,
                              .graph_cost = best->graph,
                              .acoustic_cost = best->acoustic,
+                             .lattice = s->lattice,
+                             .expected_errors = s->expected_errors,
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
@@ -200,80 +293,45 @@ static int deliver(decoding_job *j, const slot *s, trl_error *err)
     return j->use(j->user, &decoding, err);
 }
 
-/* ---- from sound ---- */
+/* ---- all of it ---- */
 
-static int work_on_frames(void *user, const trl_utterance *u, const trl_matrix *frames, double seconds,
-                          size_t slot_index, int worker_index, trl_error *err)
+static int make_workers(decoding_job *j, trl_error *err)
 {
-    decoding_job *j = user;
-    slot *s = &j->slots[slot_index];
-    s->utterance = u;
-    s->log_det = 0;
-    int code = adapt_frames(j, worker_index, u, &frames, &s->log_det, err);
-    if (code >= 0)
-        code = decode_frames(j, &j->workers[worker_index], s, frames, err);
-    return code < 0 ? code : make_segments(j, s, seconds, err);
-}
-
-static int use_frames(void *user, const trl_utterance *u, const trl_matrix *frames, size_t slot_index, trl_error *err)
-{
-    (void)u;
-    (void)frames;
-    decoding_job *j = user;
-    return deliver(j, &j->slots[slot_index], err);
-}
-
-/* Those who have no transform after the first pass won't get one: others only are decoded. */
-static int gather_statistics(void *user, const trl_utterance *u, const trl_matrix *frames, double seconds,
-                             size_t slot_index, int worker_index, trl_error *err)
-{
-    (void)seconds;
-    decoding_job *j = user;
-    slot *s = &j->slots[slot_index];
-    s->utterance = u;
-    int code = adapt_frames(j, worker_index, u, &frames, &s->log_det, err);
-    if (code < 0 || (code == 0 && j->summary.adapted > 0))
-        return code;
-    code = decode_frames(j, &j->workers[worker_index], s, frames, err);
-    if (code < 0 || !s->best.is_found)
-        return code;
-    return trl__adaptation_gather_transitions(j->adaptation, frames, s->best.transitions, slot_index, worker_index,
-                                              err);
-}
-
-static int use_statistics(void *user, const trl_utterance *u, const trl_matrix *frames, size_t slot_index,
-                          trl_error *err)
-{
-    (void)frames;
-    decoding_job *j = user;
-    return trl__adaptation_add(j->adaptation, u, slot_index, err);
-}
-
-/* What is left out now is left out again at the end, and named then. */
-static int adapt_to_speakers(decoding_job *j, const trl_frontend *frontend, const trl_extract_options *o,
-                             trl_pool *pool, trl_error *err)
-{
-    trl_findings *skipped = NULL;
-    trl_extract_summary summary;
-    const trl__extract_work work = {.work = gather_statistics, .use = use_statistics, .user = j};
-    int code = trl_findings_create(&skipped, err);
-    for (int i = 0; code == 0 && i < j->options.adapt && (i == 0 || j->summary.adapted > 0); i++) {
-        trl__adaptation_begin(j->adaptation);
-        code = trl__extract_corpus(j->corpus, frontend, o, pool, skipped, &work, &summary, err);
+    int count = trl__passes_workers(j->passes), code = 0;
+    j->workers = trl__alloc_zero((size_t)count, sizeof *j->workers);
+    j->slots = trl__alloc_zero(trl__passes_slots(j->passes), sizeof *j->slots);
+    if (!j->workers || !j->slots)
+        return trl__fail_memory(err);
+    for (int i = 0; code == 0 && i < count; i++) {
+        code = trl__scorer_create(trl__passes_device(j->passes), j->model->tied_states, &j->workers[i].scorer, err);
         if (code == 0)
-            code = trl__adaptation_end(j->adaptation, err);
-        trl__adaptation_summary all = trl__adaptation_summarise(j->adaptation);
-        j->summary.adapted = all.speakers;
-        j->summary.gain = all.gain;
+            code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
+        if (code == 0)
+            code = trl__word_parser_create(j->model, j->graph, &j->workers[i].parser, err);
+        if (code == 0 && wants_lattice(&j->options))
+            code = trl__determinizer_create(&j->workers[i].determinizer, err);
     }
-    trl_findings_destroy(skipped);
     return code;
+}
+
+static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl_error *err)
+{
+    const trl_decode_options *o = &j->options;
+    trl__passes_options passes = passes_options(o);
+    int code = trl_decode_options_check(o, err);
+    if (code == 0)
+        code = trl_graph_fits(j->graph, j->model, err);
+    j->search = trl__search_options_of(o);
+    j->scale = trl__lattice_scale_of(o);
+    if (code == 0)
+        code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
+    return code < 0 ? code : make_workers(j, err);
 }
 
 static trl__decoder_counts count_all(const decoding_job *j)
 {
     trl__decoder_counts sum = {0};
-    for (int i = 0; i < j->worker_count; i++) {
+    for (int i = 0; i < trl__passes_workers(j->passes); i++) {
         trl__decoder_counts counts = trl__decoder_count(j->workers[i].decoder);
         sum.frames += counts.frames;
         sum.tokens += counts.tokens;
@@ -281,208 +339,52 @@ static trl__decoder_counts count_all(const decoding_job *j)
     return sum;
 }
 
-static int decode_sound(decoding_job *j, trl_pool *pool, trl_error *err)
+static int run_passes(decoding_job *j, trl_error *err)
 {
-    trl_frontend *frontend = NULL;
-    trl_extract_options o = trl_extract_defaults();
-    trl_extract_summary summary = {0};
-    trl__extract_work work = {.work = work_on_frames, .use = use_frames, .user = j};
-    o.channel = j->options.channel;
-    o.skip_bad = j->options.skip_bad;
-    o.only = j->options.only;
-    o.progress = j->options.progress;
-    int code = trl_frontend_create(&j->frontend, &frontend, err);
-    if (code == 0 && trl_frontend_dim(frontend) != j->model->dim)
-        code = trl__fail(err, TRL_EINVAL, "the model's front end makes frames of %d numbers, but its Gaussians have %d",
-                         trl_frontend_dim(frontend), (int)j->model->dim);
-    if (code == 0 && j->adaptation)
-        code = adapt_to_speakers(j, frontend, &o, pool, err);
+    const trl__pass first = {.work = gather_statistics, .user = j};
+    const trl__pass last = {.work = decode_frames, .use = deliver, .user = j};
+    int code = trl__passes_adapt(j->passes, &first, err);
     trl__decoder_counts before = count_all(j);
     if (code == 0)
-        code = trl__extract_corpus(j->corpus, frontend, &o, pool, j->skipped, &work, &summary, err);
+        code = trl__passes_run(j->passes, &last, j->skipped, err);
     trl__decoder_counts after = count_all(j);
     if (after.frames > before.frames)
         j->summary.tokens = (double)(after.tokens - before.tokens) / (double)(after.frames - before.frames);
-    j->summary.skipped += summary.skipped;
-    trl_frontend_destroy(frontend);
+    trl__passes_summary all = trl__passes_summarise(j->passes);
+    j->summary.skipped = all.skipped;
+    j->summary.adapted = all.adaptation.speakers;
+    j->summary.gain = all.adaptation.gain;
     return code;
-}
-
-/* ---- from likelihoods ---- */
-
-static int decode_slot(void *user, size_t index, int worker_index, trl_error *err)
-{
-    decoding_job *j = user;
-    slot *s = &j->slots[index];
-    if (s->is_missing)
-        return 0;
-    int code = decode_frames(j, &j->workers[worker_index], s, &s->likelihoods, err);
-    return code < 0 ? code : make_segments(j, s, 0, err);
-}
-
-static int is_wanted(const decoding_job *j, const trl_utterance *u, int *code, trl_error *err)
-{
-    if (j->options.only && strcmp(j->options.only, u->id) != 0)
-        return 0;
-    if (u->bad && !j->options.skip_bad)
-        *code = trl__fail_line(err, TRL_EINVAL, u->source, u->line,
-                               "utterance %s can't be used; `trellis corpus check` says why, --skip-bad leaves it out",
-                               u->id);
-    return !u->bad;
-}
-
-/* The next utterances from *number on: as many as there are slots, or bytes. */
-static int gather_batch(decoding_job *j, trl__likelihood_reader *r, size_t *number, size_t *filled, trl_error *err)
-{
-    size_t bytes = 0;
-    int code = 0;
-    for (*filled = 0; code == 0 && *number < trl_corpus_count(j->corpus); ++*number) {
-        if (*filled == j->slot_count || bytes > BATCH_BYTES)
-            break;
-        const trl_utterance *u = trl_corpus_get(j->corpus, *number);
-        if (!is_wanted(j, u, &code, err)) {
-            j->summary.skipped += u->bad && !j->options.only;
-            continue;
-        }
-        slot *s = &j->slots[(*filled)++];
-        s->utterance = u;
-        int found = trl__likelihood_reader_find(r, *number, &s->likelihoods, err);
-        s->is_missing = found == 0;
-        code = found < 0 ? found : 0;
-        bytes += s->likelihoods.rows * s->likelihoods.cols * sizeof(float);
-    }
-    return code;
-}
-
-static int deliver_or_skip(decoding_job *j, const slot *s, trl_error *err)
-{
-    const trl_utterance *u = s->utterance;
-    if (!s->is_missing)
-        return deliver(j, s, err);
-    if (!j->options.skip_bad)
-        return trl__fail_line(err, TRL_ENOENT, u->source, u->line,
-                              "utterance %s: %s has nothing for it (--skip-bad goes on without it)", u->id,
-                              j->options.likelihoods);
-    j->summary.skipped++;
-    return trl_findings_add(j->skipped, TRL_FINDING_NO_SOUND, u->source, u->line, u->id, err,
-                            "the file of likelihoods has nothing for it");
-}
-
-static int decode_likelihoods(decoding_job *j, trl_pool *pool, trl_error *err)
-{
-    trl__likelihood_reader *r;
-    size_t number = 0, filled = 1;
-    if (j->options.only && trl_corpus_find(j->corpus, j->options.only) < 0)
-        return trl__fail(err, TRL_ENOENT, "there is no utterance '%s' in the corpus", j->options.only);
-    int code = trl__likelihood_reader_open(j->options.likelihoods, j->corpus, j->model->tied_states, &r, err);
-    while (code == 0 && filled > 0) {
-        code = gather_batch(j, r, &number, &filled, err);
-        if (code == 0)
-            code = trl_pool_for(pool, filled, decode_slot, j, err);
-        for (size_t i = 0; code == 0 && i < filled; i++) {
-            code = deliver_or_skip(j, &j->slots[i], err);
-            trl_progress_add(j->options.progress, 1);
-        }
-    }
-    trl__likelihood_reader_close(r);
-    trl__decoder_counts counts = count_all(j);
-    j->summary.tokens = counts.frames > 0 ? (double)counts.tokens / (double)counts.frames : 0;
-    return code;
-}
-
-/* ---- setting up ---- */
-
-/* Without a description, likelihoods from elsewhere have frames of 25 ms every 10 ms. */
-static int read_frontend(decoding_job *j, trl_error *err)
-{
-    const char *description = trl_model_frontend(j->model);
-    int code = trl_frontend_preset(&j->frontend, "mfcc", err);
-    if (code < 0)
-        return code;
-    if (description[0] == '\0' && !j->options.likelihoods)
-        return trl__fail(err, TRL_EINVAL,
-                         "the model does not say which front end makes its features; give it one with `trellis model "
-                         "convert`, or decode likelihoods from a file");
-    return trl_frontend_parse(&j->frontend, description, "the model's front end", err);
-}
-
-static int load_model(decoding_job *j, trl_pool *pool, trl_error *err)
-{
-    const trl_model first = trl__model_first_pass(j->model);
-    int code = trl__device_load_model(j->device, &first, pool, &j->parameters, err);
-    if (code < 0 || trl_decode_passes(j->model, &j->options) == 1 || !trl__adaptation_is_possible(j->corpus))
-        return code;
-    code = trl__device_load_model(j->device, j->model, pool, &j->adapted_parameters, err);
-    return code < 0 ? code
-                    : trl__adaptation_create(j->model, j->corpus, j->options.only, j->slot_count, j->worker_count,
-                                             &j->adaptation, err);
-}
-
-static int make_workers(decoding_job *j, trl_pool *pool, trl_error *err)
-{
-    j->worker_count = trl_pool_threads(pool);
-    j->slot_count = trl__extract_slots(pool);
-    j->workers = trl__alloc_zero((size_t)j->worker_count, sizeof *j->workers);
-    j->slots = trl__alloc_zero(j->slot_count, sizeof *j->slots);
-    if (!j->workers || !j->slots)
-        return trl__fail_memory(err);
-    int code = trl__device_open(j->options.device ? j->options.device : "cpu", 0, &j->device, err);
-    if (code == 0 && !j->options.likelihoods)
-        code = load_model(j, pool, err);
-    for (int i = 0; code == 0 && i < j->worker_count; i++) {
-        code = trl__scorer_create(j->device, j->model->tied_states, &j->workers[i].scorer, err);
-        if (code == 0)
-            code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
-    }
-    return code;
-}
-
-static int set_up(decoding_job *j, trl_pool *pool, trl_error *err)
-{
-    const trl_decode_options *o = &j->options;
-    int code = trl_decode_options_check(o, err);
-    if (code == 0)
-        code = trl_graph_fits(j->graph, j->model, err);
-    if (code == 0)
-        code = read_frontend(j, err);
-    if (code < 0)
-        return code;
-    j->search = search_options(o);
-    j->scale = (trl__lattice_scale){.acoustic = o->language_scale > 0 ? 1 / o->language_scale : o->acoustic_scale,
-                                    .graph = 1,
-                                    .insertion = o->word_penalty};
-    return make_workers(j, pool, err);
 }
 
 static void clean_up(decoding_job *j)
 {
-    for (int i = 0; j->workers && i < j->worker_count; i++) {
+    for (int i = 0; j->workers && i < trl__passes_workers(j->passes); i++) {
         trl__decoder_destroy(j->workers[i].decoder);
         trl__scorer_destroy(j->workers[i].scorer);
+        trl__determinizer_destroy(j->workers[i].determinizer);
+        trl__word_parser_destroy(j->workers[i].parser);
     }
-    for (size_t i = 0; j->slots && i < j->slot_count; i++) {
+    for (size_t i = 0; j->slots && i < trl__passes_slots(j->passes); i++) {
         trl__best_words_free(&j->slots[i].best);
         trl__free(j->slots[i].segments);
-        trl_matrix_free(&j->slots[i].likelihoods);
+        trl_lattice_destroy(j->slots[i].lattice);
+        trl__free(j->slots[i].words);
     }
     trl__free(j->workers);
     trl__free(j->slots);
-    trl__adaptation_destroy(j->adaptation);
-    trl__parameters_free(j->parameters);
-    trl__parameters_free(j->adapted_parameters);
-    trl__device_close(j->device);
-    trl_matrix_free(&j->frontend.transform);
+    trl__passes_destroy(j->passes);
 }
 
 int trl_decode_corpus(const trl_model *model, const trl_graph *graph, const trl_corpus *corpus,
                       const trl_decode_options *options, trl_pool *pool, trl_findings *skipped, trl_decode_fn use,
                       void *user, trl_decode_summary *summary, trl_error *err)
 {
-    decoding_job j = {.model = model, .graph = graph, .corpus = corpus, .skipped = skipped, .use = use, .user = user};
+    decoding_job j = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};
     j.options = options ? *options : trl_decode_defaults();
-    int code = set_up(&j, pool, err);
+    int code = set_up(&j, corpus, pool, err);
     if (code == 0)
-        code = j.options.likelihoods ? decode_likelihoods(&j, pool, err) : decode_sound(&j, pool, err);
+        code = run_passes(&j, err);
     j.summary.log_likelihood = j.summary.frames > 0 ? j.total / (double)j.summary.frames : 0;
     if (summary)
         *summary = j.summary;

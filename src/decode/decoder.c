@@ -443,6 +443,8 @@ static int add_frame(trl__decoder *d, trl_error *err)
 int trl__decoder_begin(trl__decoder *d, trl_error *err)
 {
     d->frame_count = d->token_count = d->link_count = d->pruned = 0;
+    d->settled = 0;
+    d->lone_end = TRL__NO_LINK;
     d->is_finished = 0;
     int code = add_frame(d, err);
     if (code < 0 || d->graph->start < 0)
@@ -497,7 +499,7 @@ static int take_scores(trl__decoder *d, const float *scores, int32_t frames, siz
             f++;
         }
     return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
-                     d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
+                     (size_t)d->settled + d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
 }
 
 int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)

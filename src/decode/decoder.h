@@ -4,6 +4,7 @@
  *     trl__decoder_begin(decoder, err);
  *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result
  *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
+ *     trl__decoder_settle(decoder, 3000, &piece, &is_forced, err);              // lets go of what can't change any more
  *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
  */
 #ifndef TRL_DECODE_DECODER_H
@@ -55,6 +56,20 @@ int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t fra
 /* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
  * (settled = 1); valid until the next call. */
 int trl__decoder_partial(trl__decoder *decoder, int settled, const int32_t **words, size_t *count, trl_error *err);
+
+/* The transitions of the best token's way, the last one first, `most` at most; returns how many. 0: no way is left, or none has been gone. */
+size_t trl__decoder_recent(const trl__decoder *decoder, int32_t *transitions, size_t most);
+int trl__decoder_is_alive(const trl__decoder *decoder); /* 0: no way is left */
+
+/* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own, whose only end is there, at
+ * cost 0. The decoder forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where more than
+ * `most` frames would be kept, half of them are settled by force, along the best way of the moment: *is_forced, and from there on the search may find
+ * other words than it would have.
+ *
+ * The words of all pieces and of what finish returns, each found by trl__best_words_find, are those of the whole lattice. */
+int trl__decoder_settle(trl__decoder *decoder, int32_t most, const trl__raw_lattice **piece, int *is_forced,
+                        trl_error *err);
+int64_t trl__decoder_settled(const trl__decoder *decoder); /* frames of this utterance that were let go */
 
 /* All that is left within lattice_beam of the best path. Nothing can be added after it. */
 int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);

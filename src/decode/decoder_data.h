@@ -56,7 +56,9 @@ struct trl__decoder {
     size_t token_count, token_capacity;
     trl__link *links;
     size_t link_count, link_capacity;
-    size_t pruned; /* frames below this have been pruned once */
+    size_t pruned;     /* frames below this have been pruned once */
+    int64_t settled;   /* frames before the first that is kept */
+    uint32_t lone_end; /* while a piece is collected: the token of its last frame that ends it; else TRL__NO_LINK */
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
@@ -82,6 +84,12 @@ static inline float trl__end_extra(const trl__decoder *d, const trl__token *toke
 /* Drops what is further than the lattice beam behind the best way to any token of the last frame; with `to_end`, to the end, as the extra
  * costs of the last frame say. */
 int trl__decoder_prune(trl__decoder *decoder, int to_end, trl_error *err);
+
+/* Moves together what is left from frame `first` on: tokens whose extra cost is finite, links that lead somewhere. */
+int trl__decoder_compact(trl__decoder *decoder, size_t first, trl_error *err);
+
+/* The token of a frame that has the least cost. */
+uint32_t trl__best_token(const trl__decoder *decoder, const trl__frame *frame);
 
 /* Fills decoder->raw from what is left. */
 int trl__decoder_collect(trl__decoder *decoder, trl_error *err);

@@ -131,7 +131,7 @@ static uint32_t most_tokens(const trl__decoder *d, size_t first)
     return most;
 }
 
-static int compact(trl__decoder *d, size_t first, trl_error *err)
+int trl__decoder_compact(trl__decoder *d, size_t first, trl_error *err)
 {
     size_t most = most_tokens(d, first);
     uint32_t *numbers = trl__scratch_get(&d->numbers, 2 * most + 1, sizeof *numbers), *before = NULL;
@@ -156,7 +156,7 @@ int trl__decoder_prune(trl__decoder *d, int to_end, trl_error *err)
     size_t first = 0;
     int code = judge_frames(d, to_end, &first, err);
     if (code == 0)
-        code = compact(d, first, err);
+        code = trl__decoder_compact(d, first, err);
     d->pruned = d->frame_count - 1;
     return code;
 }

@@ -65,7 +65,14 @@ static int add_json_word(trl_file *file, const trl_decoding *d, size_t i, trl_er
     int code = trl_file_print(file, err, "%s{\"word\":", i > 0 ? "," : "");
     if (code == 0)
         code = trl__json_string(file, s->label, err);
-    return code < 0 ? code : trl_file_print(file, err, ",\"start\":%s,\"end\":%s}", from, to);
+    if (code == 0)
+        code = trl_file_print(file, err, ",\"start\":%s,\"end\":%s", from, to);
+    if (code == 0 && s->confidence >= 0) {
+        char confidence[TRL__TIME_SIZE];
+        trl__share_text(s->confidence, confidence);
+        code = trl_file_print(file, err, ",\"confidence\":%s", confidence);
+    }
+    return code < 0 ? code : trl_file_print(file, err, "}");
 }
 
 static int add_json_text(trl_file *file, const char *key, const char *text, trl_error *err)
@@ -86,6 +93,8 @@ static int add_json(trl_file *file, const trl_decoding *d, trl_error *err)
     const char *keys[] = {"id", "speaker", "file"}, *texts[] = {u->id, u->speaker, u->path};
     int code = 0;
     for (int i = 0; code == 0 && i < 3; i++) {
+        if (!texts[i])
+            continue;
         code = trl_file_print(file, err, i ? "," : "{");
         if (code == 0)
             code = add_json_text(file, keys[i], texts[i], err);
@@ -100,6 +109,8 @@ static int add_json(trl_file *file, const trl_decoding *d, trl_error *err)
         code = add_json_number(file, "graph_cost", d->graph_cost, err);
     if (code == 0)
         code = add_json_number(file, "acoustic_cost", d->acoustic_cost, err);
+    if (code == 0 && d->expected_errors >= 0)
+        code = add_json_number(file, "expected_errors", d->expected_errors, err);
     return code < 0 ? code : trl_file_print(file, err, ",\"reached_end\":%s}\n", d->reached_end ? "true" : "false");
 }
 

@@ -244,6 +244,9 @@ void trl_graph_destroy(trl_graph *g)
         trl__free(g->arcs);
         trl__free(g->final);
         trl__free(g->tied);
+        trl__free(g->spoken_word);
+        trl__free(g->spoken_first);
+        trl__free(g->spoken_units);
     }
     trl__free(g->level);
     trl_symbols_destroy(g->symbols);

@@ -239,6 +239,8 @@ int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const tr
         code = set_provenance(*out, &job, err);
     if (code == 0)
         trl__graph_set_words(*out, trl_fst_input_symbols(grammar));
+    if (code == 0)
+        code = trl__graph_set_spoken(*out, lexicon, map, err);
     if (code < 0) {
         trl_graph_destroy(*out);
         *out = NULL;

@@ -27,6 +27,11 @@ struct trl_graph {
     int32_t *tied;       /* by transition id, from 0 (-1): the model's tied state */
     int32_t transitions; /* the highest id */
     uint64_t model;      /* fingerprint of what it fits (trl__model_shape) */
+    /* How words are said: word w has the pronunciations spoken_word[w] … spoken_word[w + 1] - 1, and the units of pronunciation i are spoken_units[spoken_first[i]] …
+     * spoken_units[spoken_first[i + 1] - 1], at least one. All NULL: that is not known. */
+    uint32_t *spoken_word;  /* words + 1 */
+    uint32_t *spoken_first; /* pronunciations + 1 */
+    int32_t *spoken_units;
     trl_symbols *symbols;
     char *provenance;
     trl__container *file; /* keeps the mapping; NULL: on the heap */

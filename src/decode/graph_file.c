@@ -1,4 +1,4 @@
-/* The graph's file: a container of kind "graph", version 1. The arrays are those of graph_data.h, one section each.
+/* The graph's file: a container of kind "graph", version 2; version 1 did not know how words are said. The arrays are those of graph_data.h, one section each.
  *
  *     graph        32 bytes: i32 states, start, words, transitions; u64 arcs; u64 fingerprint of the model
  *     first        u64 per state, and the end
@@ -6,6 +6,9 @@
  *     arcs         i32 next, transition, word; f32 cost
  *     finals       f32 per state
  *     tied         i32 by transition id, from 0 (-1)
+ *     spoken_words     u32 per word, and the end: its first pronunciation; empty: how words are said is not known, and so are the next two
+ *     spoken_first     u32 per pronunciation, and the end: its first unit
+ *     spoken_units     i32 units of the model
  *     labels, names    the table of words (symbols_sections.h)
  *     provenance   text
  *
@@ -32,18 +35,22 @@ _Static_assert(sizeof(file_header) == 32 && sizeof(trl__network_arc) == 16, "the
 int trl_graph_write(const trl_graph *g, const char *path, trl_error *err)
 {
     const file_header head = {g->states, g->start, g->words, g->transitions, g->first[g->states], g->model};
-    const size_t states = (size_t)g->states;
+    const size_t states = (size_t)g->states, spoken = g->spoken_word ? g->spoken_word[g->words] : 0;
     const struct {
         const char *name;
         const void *bytes;
         size_t size;
-    } array[] = {{"graph", &head, sizeof head},
-                 {"first", g->first, (states + 1) * sizeof *g->first},
-                 {"emitting", g->emitting, states * sizeof *g->emitting},
-                 {"arcs", g->arcs, (size_t)head.arcs * sizeof *g->arcs},
-                 {"finals", g->final, states * sizeof *g->final},
-                 {"tied", g->tied, ((size_t)g->transitions + 1) * sizeof *g->tied},
-                 {"provenance", trl_graph_provenance(g), strlen(trl_graph_provenance(g))}};
+    } array[] = {
+        {"graph", &head, sizeof head},
+        {"first", g->first, (states + 1) * sizeof *g->first},
+        {"emitting", g->emitting, states * sizeof *g->emitting},
+        {"arcs", g->arcs, (size_t)head.arcs * sizeof *g->arcs},
+        {"finals", g->final, states * sizeof *g->final},
+        {"tied", g->tied, ((size_t)g->transitions + 1) * sizeof *g->tied},
+        {"spoken_words", g->spoken_word, g->spoken_word ? ((size_t)g->words + 1) * sizeof *g->spoken_word : 0},
+        {"spoken_first", g->spoken_first, g->spoken_word ? (spoken + 1) * sizeof *g->spoken_first : 0},
+        {"spoken_units", g->spoken_units, g->spoken_word ? g->spoken_first[spoken] * sizeof *g->spoken_units : 0},
+        {"provenance", trl_graph_provenance(g), strlen(trl_graph_provenance(g))}};
     trl__container_writer *writer;
     int code = trl__container_create(path, TRL__GRAPH_KIND, TRL__GRAPH_VERSION, &writer, err);
     if (code < 0)
@@ -97,6 +104,38 @@ static int read_header(trl_graph *g, uint64_t *arcs, trl_error *err)
     return 0;
 }
 
+/* Do the numbers rise from 0 to `end`, by `step` at least? */
+static int rises(const uint32_t *numbers, size_t count, size_t end, uint32_t step)
+{
+    int is_right = numbers[0] == 0 && numbers[count - 1] == end;
+    for (size_t i = 1; is_right && i < count; i++)
+        is_right = numbers[i] >= numbers[i - 1] && numbers[i] - numbers[i - 1] >= step;
+    return is_right;
+}
+
+static int read_spoken(trl_graph *g, trl_error *err)
+{
+    const void *words, *first, *units;
+    size_t word_count, first_count, unit_count;
+    int code = trl__container_array(g->file, "spoken_words", sizeof *g->spoken_word, &words, &word_count, err);
+    if (code == 0)
+        code = trl__container_array(g->file, "spoken_first", sizeof *g->spoken_first, &first, &first_count, err);
+    if (code == 0)
+        code = trl__container_array(g->file, "spoken_units", sizeof *g->spoken_units, &units, &unit_count, err);
+    if (code < 0 || (word_count == 0 && first_count == 0 && unit_count == 0))
+        return code;
+    if (word_count != (size_t)g->words + 1 || first_count == 0 || !rises(words, word_count, first_count - 1, 0) ||
+        !rises(first, first_count, unit_count, 1))
+        return corrupt(g, "the pronunciations of words lie where they can't", err);
+    for (size_t i = 0; i < unit_count; i++)
+        if (((const int32_t *)units)[i] < 0)
+            return corrupt(g, "a pronunciation has a unit that can't be", err);
+    memcpy(&g->spoken_word, &words, sizeof words);
+    memcpy(&g->spoken_first, &first, sizeof first);
+    memcpy(&g->spoken_units, &units, sizeof units);
+    return 0;
+}
+
 static int read_sections(trl_graph *g, trl_error *err)
 {
     uint64_t arcs = 0, states;
@@ -116,6 +155,8 @@ static int read_sections(trl_graph *g, trl_error *err)
         code = corrupt(g, "arcs that belong to no state", err);
     if (code == 0)
         code = trl__graph_check(g, trl__container_path(g->file), err);
+    if (code == 0 && trl__container_version(g->file) > 1)
+        code = read_spoken(g, err);
     if (code == 0)
         code = trl__symbols_load(g->file, "labels", "names", &g->symbols, err);
     for (size_t i = 0; code == 0 && g->symbols && i < trl_symbols_count(g->symbols); i++)

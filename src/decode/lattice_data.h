@@ -10,6 +10,7 @@
 #ifndef TRL_DECODE_LATTICE_DATA_H
 #define TRL_DECODE_LATTICE_DATA_H
 
+#include <math.h>
 #include <trellis/lattice.h>
 
 struct trl_lattice {
@@ -34,5 +35,27 @@ int trl__lattice_set_end(trl_lattice *lattice, const trl_lattice_end *end, const
 
 /* Returns TRL_EINVAL where an arc leads to no higher state, ways to a state or to ends differ in their frames, TRL_ENUMBER where a cost is not finite. */
 int trl__lattice_finish(trl_lattice *lattice, trl_error *err);
+
+static inline double trl__lattice_arc_cost(const trl_lattice_arc *arc, const trl_lattice_scale *scale)
+{
+    return scale->acoustic * (double)arc->acoustic + scale->graph * (double)arc->graph +
+           (arc->word ? scale->insertion : 0);
+}
+
+/* INFINITY: not an end. */
+static inline double trl__lattice_end_cost(const trl_lattice_end *end, const trl_lattice_scale *scale)
+{
+    return end->graph < INFINITY ? scale->acoustic * (double)end->acoustic + scale->graph * (double)end->graph
+                                 : INFINITY;
+}
+
+/* TRL_EINVAL: a scale is no number. */
+int trl__lattice_check_scale(const trl_lattice_scale *scale, trl_error *err);
+
+/* rest[s]: cost of the best way from s to an end; one for each state. */
+void trl__lattice_rests(const trl_lattice *lattice, const trl_lattice_scale *scale, double *rest);
+
+/* Logarithms of sums over ways to each state, and from it to the ends: ahead[s], behind[s]. Returns that of all paths. */
+double trl__lattice_sums(const trl_lattice *lattice, const trl_lattice_scale *scale, double *ahead, double *behind);
 
 #endif

@@ -63,6 +63,9 @@ int trl__graph_from_machine(const trl_model *model, const trl_fst *fst, trl_grap
 /* The table of words, shared; NULL: none. */
 void trl__graph_set_words(trl_graph *graph, const trl_symbols *symbols);
 
+/* How the words of the graph's table are said, from lexicon and units; comes after the table. TRL_ELIMIT, TRL_ENOMEM. */
+int trl__graph_set_spoken(trl_graph *graph, const trl_lexicon *lexicon, const trl__unit_map *map, trl_error *err);
+
 /* Checks indices, costs, order, and that arcs that read nothing form no cycle, whose levels it
  * finds. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
  * `name` stands for the file. */
@@ -72,6 +75,6 @@ int trl__graph_check(trl_graph *graph, const char *name, trl_error *err);
 int trl__graph_from_container(trl__container *file, trl_graph **out, trl_error *err);
 
 #define TRL__GRAPH_KIND "graph"
-#define TRL__GRAPH_VERSION 1
+#define TRL__GRAPH_VERSION 2
 
 #endif

@@ -59,13 +59,18 @@ static int reserve_lattice(trl__decoder *d, trl_error *err)
     return 0;
 }
 
+static int ends_here(const trl__decoder *d, size_t number, const trl__token *token)
+{
+    return d->lone_end == TRL__NO_LINK ? trl__end_extra(d, token) <= d->lattice_limit : number == d->lone_end;
+}
+
 static void describe_states(trl__decoder *d, const uint32_t *number)
 {
     trl__raw_lattice *raw = &d->raw;
     for (size_t t = 0; t < d->frame_count; t++)
         for (size_t i = d->frames[t].first_token; i < d->frames[t].first_token + d->frames[t].tokens; i++) {
             const trl__token *token = &d->tokens[i];
-            int is_end = t + 1 == d->frame_count && trl__end_extra(d, token) <= d->lattice_limit;
+            int is_end = t + 1 == d->frame_count && ends_here(d, i - d->frames[t].first_token, token);
             raw->time[number[i]] = (int32_t)t;
             raw->final[number[i]] = !is_end ? INFINITY : raw->reached_end ? d->graph->final[token->state] : 0;
         }
@@ -142,13 +147,36 @@ static int32_t step_back(const trl__decoder *d, position *at)
     return d->graph->arcs[link->arc].word;
 }
 
-static uint32_t best_token(const trl__decoder *d, const trl__frame *frame)
+uint32_t trl__best_token(const trl__decoder *d, const trl__frame *frame)
 {
     const trl__token *tokens = d->tokens + frame->first_token;
     uint32_t best = 0;
     for (uint32_t i = 1; i < frame->tokens; i++)
         best = tokens[i].cost < tokens[best].cost ? i : best;
     return best;
+}
+
+int trl__decoder_is_alive(const trl__decoder *d)
+{
+    return d->frame_count > 0 && d->frames[d->frame_count - 1].tokens > 0;
+}
+
+size_t trl__decoder_recent(const trl__decoder *d, int32_t *transitions, size_t most)
+{
+    size_t count = 0;
+    if (!trl__decoder_is_alive(d))
+        return 0;
+    position at = {d->frame_count - 1, trl__best_token(d, &d->frames[d->frame_count - 1])};
+    while (count < most) {
+        const trl__frame *frame = &d->frames[at.frame];
+        uint32_t back = d->tokens[frame->first_token + at.token].back;
+        if (step_back(d, &at) < 0)
+            break;
+        int32_t transition = d->graph->arcs[d->links[frame->first_link + back].arc].transition;
+        if (transition > 0)
+            transitions[count++] = transition;
+    }
+    return count;
 }
 
 /* The tokens that some way of today passed when its frame had come, frame by frame backwards, until there is one. flags: two rows of bytes, as wide as the
@@ -201,7 +229,7 @@ int trl__decoder_partial(trl__decoder *d, int settled, const int32_t **words, si
     const trl__frame *last = &d->frames[d->frame_count - 1];
     if (last->tokens == 0)
         return 0;
-    position at = {d->frame_count - 1, best_token(d, last)};
+    position at = {d->frame_count - 1, trl__best_token(d, last)};
     if (settled && find_settled(d, &at, err) < 0)
         return TRL_ENOMEM;
     for (int32_t word; (word = step_back(d, &at)) >= 0;) {

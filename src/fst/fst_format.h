@@ -28,6 +28,38 @@ int trl__fst_read_text(trl__source *source, trl_semiring semiring, const trl_fst
 int trl__fst_read_arpa(trl__source *source, const trl_arpa_options *options, trl_fst **out, uint64_t *skipped,
                        trl_error *err);
 
+/* The same on an open file. Text: options must not be NULL. */
+int trl__fst_write_binary(const trl_fst *fst, trl_file *file, trl_fst_format format, trl_error *err);
+int trl__fst_write_text(const trl_fst *fst, trl_file *file, const trl_fst_text_options *options, trl_error *err);
+
+/* ---- Piece by piece, for archives of machines and for other weights ---- */
+
+#define TRL__OPENFST_NAME 32 /* bytes of the name of a type; longer ones are cut */
+enum { TRL__OPENFST_ISYMBOLS = 1, TRL__OPENFST_OSYMBOLS = 2 };
+
+typedef struct trl__openfst_header {
+    char type[TRL__OPENFST_NAME], arc_type[TRL__OPENFST_NAME];
+    uint32_t version, flags;
+    uint64_t properties;
+    int64_t start, states, arcs; /* states: -1 in a vector file that ends with its last state */
+} trl__openfst_header;
+
+/* From the magic number on. The machine's type is vector or const, the type of its arcs may be any. */
+int trl__openfst_read_header(trl__source *source, trl__openfst_header *h, trl_error *err);
+int trl__openfst_write_header(const trl__openfst_header *h, trl_file *file, trl_error *err);
+
+/* The tables that follow; NULL where there is none. The caller's, also after a failure. */
+int trl__openfst_read_symbols(trl__source *source, const trl__openfst_header *h, trl_symbols **input,
+                              trl_symbols **output, trl_error *err);
+
+/* What follows the header, of one of our semirings; the source is then behind the machine. */
+int trl__openfst_read_machine(trl__source *source, const trl__openfst_header *h, trl_fst **out, trl_error *err);
+
+/* The property bits of an acceptor in topological order. */
+uint64_t trl__openfst_sorted_acceptor(void);
+
+/* ---- Symbol tables ---- */
+
 /* Text, or OpenFst's binary form. */
 int trl__symbols_read(trl__source *source, trl_symbols **out, trl_error *err);
 int trl__symbols_read_binary(trl__source *source, trl_symbols **out, trl_error *err);

@@ -359,23 +359,29 @@ static int put_state(const writer *w, int32_t state)
     return code < 0 ? code : put_weight(w, final);
 }
 
-int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_options *options, trl_error *err)
+int trl__fst_write_text(const trl_fst *fst, trl_file *file, const trl_fst_text_options *o, trl_error *err)
 {
-    const trl_fst_text_options *o = options ? options : &no_options;
-    writer w = {.fst = fst, .options = o, .err = err, .acceptor = o->acceptor && trl__fst_is_acceptor(fst)};
+    writer w = {
+        .fst = fst, .options = o, .file = file, .err = err, .acceptor = o->acceptor && trl__fst_is_acceptor(fst)};
     w.isymbols = o->numeric ? NULL : o->isymbols ? o->isymbols : fst->isymbols;
     w.osymbols = o->numeric ? NULL : o->osymbols ? o->osymbols : fst->osymbols;
-    int code = trl_file_create(path, &w.file, err);
-    if (code < 0)
-        return code;
-    if (fst->start != TRL_NO_STATE)
-        code = put_state(&w, fst->start);
+    int code = fst->start != TRL_NO_STATE ? put_state(&w, fst->start) : 0;
     for (int32_t s = 0; code == 0 && fst->start != TRL_NO_STATE && s < fst->states; s++)
         if (s != fst->start)
             code = put_state(&w, s);
+    return code;
+}
+
+int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_options *options, trl_error *err)
+{
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
+    if (code < 0)
+        return code;
+    code = trl__fst_write_text(fst, file, options ? options : &no_options, err);
     if (code == 0)
-        return trl_file_commit(w.file, err);
-    trl_file_abort(w.file);
+        return trl_file_commit(file, err);
+    trl_file_abort(file);
     return code;
 }
 

@@ -19,9 +19,10 @@
 #include "fst/fst_format.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { HAS_ISYMBOLS = 1, HAS_OSYMBOLS = 2, IS_ALIGNED = 4 };
+enum { IS_ALIGNED = 4 };
 #define ALIGNMENT 16
 #define PIECE 4096       /* arcs that are taken at once */
 #define LONGEST_TYPE 256 /* bytes of the name of a type */
@@ -41,13 +42,7 @@ int trl__arc_type_find(const char *name)
     return found;
 }
 
-typedef struct header {
-    int is_const;
-    trl_semiring semiring;
-    uint32_t version, flags;
-    uint64_t properties;
-    int64_t start, states, arcs;
-} header;
+typedef trl__openfst_header header;
 
 static size_t weight_words(trl_semiring semiring)
 {
@@ -84,35 +79,33 @@ static void put_long(unsigned char *out, uint64_t value)
 
 /* ---- Reading: the header ---- */
 
-static int choose_type(const trl__source *source, const char *type, const char *arc_type, header *h, trl_error *err)
+static int is_const(const header *h)
 {
-    h->is_const = strcmp(type, "const") == 0;
-    if (!h->is_const && strcmp(type, "vector") != 0)
-        return trl__source_fail(source, err, TRL_EUNSUPPORTED,
-                                "a machine of type \"%s\"; vector and const are read: fstconvert makes one of it",
-                                type);
-    int semiring = trl__arc_type_find(arc_type);
-    h->semiring = (trl_semiring)semiring;
-    if (semiring >= 0)
-        return 0;
-    return trl__source_fail(source, err, TRL_EUNSUPPORTED,
-                            "arcs of type \"%s\"; standard, log, real and lattice4 are read", arc_type);
+    return strcmp(h->type, "const") == 0;
+}
+
+static int take_name(trl__source *source, char name[TRL__OPENFST_NAME], trl_error *err)
+{
+    char *text = NULL;
+    int code = trl__read_string(source, LONGEST_TYPE, &text, err);
+    if (code == 0)
+        snprintf(name, TRL__OPENFST_NAME, "%s", text);
+    trl__free(text);
+    return code;
 }
 
 static int read_types(trl__source *source, header *h, trl_error *err)
 {
     const unsigned char *magic;
-    char *type = NULL, *arc_type = NULL;
     int code = trl__source_take(source, 4, &magic, err);
     if (code == 0)
-        code = trl__read_string(source, LONGEST_TYPE, &type, err);
+        code = take_name(source, h->type, err);
     if (code == 0)
-        code = trl__read_string(source, LONGEST_TYPE, &arc_type, err);
-    if (code == 0)
-        code = choose_type(source, type, arc_type, h, err);
-    trl__free(type);
-    trl__free(arc_type);
-    return code;
+        code = take_name(source, h->arc_type, err);
+    if (code < 0 || is_const(h) || strcmp(h->type, "vector") == 0)
+        return code;
+    return trl__source_fail(source, err, TRL_EUNSUPPORTED,
+                            "a machine of type \"%s\"; vector and const are read: fstconvert makes one of it", h->type);
 }
 
 static int check_header(const trl__source *source, header *h, trl_error *err)
@@ -125,20 +118,21 @@ static int check_header(const trl__source *source, header *h, trl_error *err)
         return trl__source_fail(source, err, TRL_ELIMIT, "%" PRId64 " states; at most %" PRId32 " can be handled",
                                 h->states, INT32_MAX);
     int counted = h->states >= 0;
-    if (h->states < (h->is_const ? 0 : -1) || (h->is_const && (h->arcs < 0 || h->arcs > UINT32_MAX)) || h->start < -1 ||
+    if (h->states < (is_const(h) ? 0 : -1) || (is_const(h) && (h->arcs < 0 || h->arcs > UINT32_MAX)) || h->start < -1 ||
         (counted && h->start >= h->states))
         return trl__source_fail(source, err, TRL_ECORRUPT,
                                 "the header tells of %" PRId64 " states, %" PRId64 " arcs and the start %" PRId64
                                 "; the file is damaged",
                                 h->states, h->arcs, h->start);
-    if (h->is_const && h->version == 1)
+    if (is_const(h) && h->version == 1)
         h->flags |= IS_ALIGNED;
     return 0;
 }
 
-static int read_header(trl__source *source, header *h, trl_error *err)
+int trl__openfst_read_header(trl__source *source, header *h, trl_error *err)
 {
     const unsigned char *bytes;
+    source->line = 0; /* places are bytes */
     int code = read_types(source, h, err);
     if (code == 0)
         code = trl__source_take(source, 40, &bytes, err);
@@ -153,14 +147,22 @@ static int read_header(trl__source *source, header *h, trl_error *err)
     return check_header(source, h, err);
 }
 
+int trl__openfst_read_symbols(trl__source *source, const header *h, trl_symbols **input, trl_symbols **output,
+                              trl_error *err)
+{
+    int code = 0;
+    *input = *output = NULL;
+    if (h->flags & TRL__OPENFST_ISYMBOLS)
+        code = trl__symbols_read_binary(source, input, err);
+    if (code == 0 && (h->flags & TRL__OPENFST_OSYMBOLS))
+        code = trl__symbols_read_binary(source, output, err);
+    return code;
+}
+
 static int read_symbols(trl__source *source, const header *h, trl_fst *fst, trl_error *err)
 {
-    trl_symbols *input = NULL, *output = NULL;
-    int code = 0;
-    if (h->flags & HAS_ISYMBOLS)
-        code = trl__symbols_read_binary(source, &input, err);
-    if (code == 0 && (h->flags & HAS_OSYMBOLS))
-        code = trl__symbols_read_binary(source, &output, err);
+    trl_symbols *input, *output;
+    int code = trl__openfst_read_symbols(source, h, &input, &output, err);
     trl_fst_set_symbols(fst, input, output);
     return code;
 }
@@ -264,7 +266,7 @@ static int check_uncounted(const trl__source *source, const header *h, const trl
 
 static int read_vector(trl__source *source, const header *h, trl_fst *fst, trl_error *err)
 {
-    size_t size = 4 * weight_words(h->semiring) + 8;
+    size_t size = 4 * weight_words(fst->semiring) + 8;
     int32_t most = h->states < 0 ? INT32_MAX : (int32_t)h->states;
     int code = 0;
     while (code == 0 && fst->states < most) {
@@ -295,7 +297,7 @@ static int skip_to_alignment(trl__source *source, const header *h, trl_error *er
 /* The arcs of all states must follow each other without gaps, as they do in every file that OpenFst writes. */
 static int read_const(trl__source *source, const header *h, trl_fst *fst, trl_error *err)
 {
-    size_t weights = weight_words(h->semiring), size = 4 * (weights + 4);
+    size_t weights = weight_words(fst->semiring), size = 4 * (weights + 4);
     uint32_t *count = NULL;
     size_t capacity = 0;
     uint64_t arcs = 0;
@@ -328,20 +330,34 @@ static int read_const(trl__source *source, const header *h, trl_fst *fst, trl_er
     return code;
 }
 
+int trl__openfst_read_machine(trl__source *source, const header *h, trl_fst **out, trl_error *err)
+{
+    int semiring = trl__arc_type_find(h->arc_type);
+    *out = NULL;
+    if (semiring < 0)
+        return trl__source_fail(source, err, TRL_EUNSUPPORTED,
+                                "arcs of type \"%s\"; standard, log, real and lattice4 are read", h->arc_type);
+    int code = trl_fst_create((trl_semiring)semiring, out, err);
+    if (code == 0)
+        code = read_symbols(source, h, *out, err);
+    if (code == 0)
+        code = (is_const(h) ? read_const : read_vector)(source, h, *out, err);
+    if (code == 0 && h->start >= 0)
+        code = trl_fst_set_start(*out, (int32_t)h->start, err);
+    if (code < 0) {
+        trl_fst_destroy(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
 int trl__fst_read_binary(trl__source *source, trl_fst **out, trl_error *err)
 {
     header h;
     *out = NULL;
-    source->line = 0; /* places are bytes */
-    int code = read_header(source, &h, err);
+    int code = trl__openfst_read_header(source, &h, err);
     if (code == 0)
-        code = trl_fst_create(h.semiring, out, err);
-    if (code == 0)
-        code = read_symbols(source, &h, *out, err);
-    if (code == 0)
-        code = (h.is_const ? read_const : read_vector)(source, &h, *out, err);
-    if (code == 0 && h.start >= 0)
-        code = trl_fst_set_start(*out, (int32_t)h.start, err);
+        code = trl__openfst_read_machine(source, &h, out, err);
     int rest = code == 0 ? trl__source_peek(source, err) : TRL__SOURCE_END;
     if (rest != TRL__SOURCE_END)
         code =
@@ -378,6 +394,11 @@ enum {
 #define NO(question) (UINT64_C(2) << (16 + 2 * (question)))
 #define ANSWER(yes, question) ((yes) ? YES(question) : NO(question))
 enum { EXPANDED = 1, MUTABLE = 2 };
+
+uint64_t trl__openfst_sorted_acceptor(void)
+{
+    return EXPANDED | MUTABLE | YES(ACCEPTOR) | YES(TOPSORTED) | NO(CYCLIC) | NO(INITIAL_CYCLIC);
+}
 
 /* What one look at labels and weights shows; a weight of zero is no weight here. */
 typedef struct sight {
@@ -463,7 +484,7 @@ static int all_properties(const trl_fst *fst, uint64_t *all, trl_error *err)
 
 /* ---- Writing ---- */
 
-static int write_header(const trl_fst *fst, const header *h, trl_file *file, trl_error *err)
+int trl__openfst_write_header(const header *h, trl_file *file, trl_error *err)
 {
     unsigned char rest[40];
     trl__put_le32(rest, h->version);
@@ -474,11 +495,15 @@ static int write_header(const trl_fst *fst, const header *h, trl_file *file, trl
     put_long(rest + 32, (uint64_t)h->arcs);
     int code = trl_file_write(file, TRL__FST_MAGIC, 4, err);
     if (code == 0)
-        code = trl__write_string(file, h->is_const ? "const" : "vector", err);
+        code = trl__write_string(file, h->type, err);
     if (code == 0)
-        code = trl__write_string(file, arc_types[h->semiring], err);
-    if (code == 0)
-        code = trl_file_write(file, rest, sizeof rest, err);
+        code = trl__write_string(file, h->arc_type, err);
+    return code < 0 ? code : trl_file_write(file, rest, sizeof rest, err);
+}
+
+static int write_front(const trl_fst *fst, const header *h, trl_file *file, trl_error *err)
+{
+    int code = trl__openfst_write_header(h, file, err);
     if (code == 0 && fst->isymbols)
         code = trl__symbols_write_binary(fst->isymbols, file, err);
     if (code == 0 && fst->osymbols)
@@ -548,37 +573,41 @@ static int write_const(const trl_fst *fst, trl_file *file, trl_error *err)
 }
 
 /* The header of a vector file says 0 arcs, as OpenFst's does. */
-static int make_header(const trl_fst *fst, int is_const, header *h, trl_error *err)
+static int make_header(const trl_fst *fst, int as_const, header *h, trl_error *err)
 {
-    uint64_t arcs = is_const ? trl_fst_arcs(fst) : 0;
-    *h = (header){.is_const = is_const,
-                  .semiring = fst->semiring,
-                  .version = 2,
-                  .flags = (fst->isymbols ? HAS_ISYMBOLS : 0u) | (fst->osymbols ? HAS_OSYMBOLS : 0u),
+    uint64_t arcs = as_const ? trl_fst_arcs(fst) : 0;
+    *h = (header){.version = 2,
+                  .flags = (fst->isymbols ? TRL__OPENFST_ISYMBOLS : 0u) | (fst->osymbols ? TRL__OPENFST_OSYMBOLS : 0u),
                   .start = fst->start,
                   .states = fst->states,
                   .arcs = (int64_t)arcs};
+    snprintf(h->type, sizeof h->type, "%s", as_const ? "const" : "vector");
+    snprintf(h->arc_type, sizeof h->arc_type, "%s", arc_types[fst->semiring]);
     if (arcs > UINT32_MAX)
         return trl__fail(err, TRL_ELIMIT,
                          "a const file has at most 2^32 - 1 arcs, not %" PRIu64 "; write a vector file", arcs);
-    if (is_const)
+    if (as_const)
         return all_properties(fst, &h->properties, err);
     h->properties = compiler_properties(fst);
     return 0;
 }
 
-int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, trl_error *err)
+int trl__fst_write_binary(const trl_fst *fst, trl_file *file, trl_fst_format format, trl_error *err)
 {
     header h;
-    trl_file *file;
     int code = make_header(fst, format == TRL_FST_CONST, &h, err);
     if (code == 0)
-        code = trl_file_create(path, &file, err);
+        code = write_front(fst, &h, file, err);
+    return code < 0 ? code : (is_const(&h) ? write_const : write_vector)(fst, file, err);
+}
+
+int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, trl_error *err)
+{
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
     if (code != 0)
         return code;
-    code = write_header(fst, &h, file, err);
-    if (code == 0)
-        code = (h.is_const ? write_const : write_vector)(fst, file, err);
+    code = trl__fst_write_binary(fst, file, format, err);
     if (code == 0)
         return trl_file_commit(file, err);
     trl_file_abort(file);

@@ -85,7 +85,7 @@ static void best_path_is_the_shortest(void **state)
         trl__decode_options o = wide(random_below(&r, 2) ? 0 : 3, &r);
         trl__decoder *d;
         const trl__raw_lattice *raw;
-        trl__lattice_scale scale = {SCALE, 1, 0};
+        trl_lattice_scale scale = {SCALE, 1, 0};
         assert_int_equal(trl__decoder_create(c.graph, &o, &d, NULL), 0);
         assert_int_equal(trl__decoder_begin(d, NULL), 0);
         advance_in_pieces(d, c.scores, c.frames, &r);
@@ -273,7 +273,7 @@ static void pieces_do_not_matter(void **state)
         const trl__raw_lattice *raw;
         int32_t settled[200];
         size_t settled_count = 0;
-        trl__lattice_scale scale = {SCALE, 1, 0};
+        trl_lattice_scale scale = {SCALE, 1, 0};
         assert_int_equal(trl__decoder_create(c.graph, &o, &d, NULL), 0);
         assert_int_equal(trl__decoder_begin(d, NULL), 0);
         assert_int_equal(trl__decoder_advance(d, c.scores, c.frames, (size_t)c.frames, NULL), 0);

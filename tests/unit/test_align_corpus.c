@@ -1,14 +1,10 @@
 /* Alignment of sound that was put together from tones, so that every boundary is known. */
-#include "align_fixture.h"
-#include "make_sound.h"
+#include "tone_model.h"
+
 #include "random_tree.h"
 
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>
-
-#define RATE 16000
-#define PHONES 3
-#define STATES 3
 
 static trl_findings *findings;
 static trl_lexicon *lexicon;
@@ -17,22 +13,6 @@ static trl_corpus *corpus;
 static trl_pool *pool;
 
 /* ---- the sound ---- */
-
-/* Silence (phone -1) or phone A, B, C: a tone each. */
-typedef struct note {
-    int phone;
-    double seconds;
-} note;
-
-static size_t play(note n, float *samples, dice *d)
-{
-    static const double pitch[PHONES] = {400, 1100, 2700};
-    size_t count = (size_t)(n.seconds * RATE + 0.5);
-    for (size_t i = 0; i < count; i++)
-        samples[i] = 0.01f * (roll(d) - 0.5f) +
-                     (n.phone < 0 ? 0 : (float)(0.3 * sin(6.283185307179586 * pitch[n.phone] * (double)i / RATE)));
-    return count;
-}
 
 static void add_line(const char *name, const char *text)
 {
@@ -58,52 +38,14 @@ static void add_utterance(const char *id, const char *text, const note *notes, s
     add_line("text", line);
 }
 
-/* ---- the model: means and variances of the tones' frames ---- */
-
-static void fit_phone(const trl_frontend *frontend, int phone)
-{
-    static float samples[RATE];
-    dice d = {.seed = 4, .stream = (uint64_t)(phone + 1)};
-    trl_extractor *extractor;
-    trl_matrix frames = {0};
-    size_t count = play((note){phone, 1}, samples, &d);
-    must(trl_extractor_create(frontend, &extractor, &err));
-    must(trl_extractor_run(extractor, samples, count, NULL, &frames, &err));
-    char name[] = {(char)('A' + phone), '\0'};
-    int32_t unit = trl_model_find_unit(model, phone < 0 ? "SIL" : name), dim = model->dim;
-    for (int32_t s = 0; s < STATES; s++)
-        for (int32_t k = 0; k < dim; k++) {
-            double sum = 0, square = 0, rows = (double)frames.rows;
-            for (size_t t = 0; t < frames.rows; t++) {
-                double x = (double)trl_matrix_row(&frames, t)[k];
-                sum += x;
-                square += x * x;
-            }
-            int32_t at = trl__model_triple(model, unit, s)->tied * dim + k;
-            model->mean[at] = (float)(sum / rows);
-            model->variance[at] = (float)(square / rows - sum / rows * sum / rows) + 1;
-        }
-    trl_matrix_free(&frames);
-    trl_extractor_destroy(extractor);
-}
+/* ---- the model ---- */
 
 static void make_model(int snip_edges)
 {
     trl_frontend_options o;
-    trl_frontend *frontend;
-    trl_model_options m = trl_model_defaults();
-    m.states = m.silence_states = STATES;
     must(trl_frontend_preset(&o, "mfcc", &err));
     o.snip_edges = snip_edges;
-    must(trl_frontend_create(&o, &frontend, &err));
-    must(trl_model_create(lexicon, trl_frontend_description(frontend), trl_frontend_dim(frontend), &m, &model, &err));
-    for (int phone = -1; phone < PHONES; phone++)
-        fit_phone(frontend, phone);
-    int32_t noise = trl_model_find_unit(model, "SPN"); /* anything: wide around zero */
-    for (int32_t s = 0; s < STATES; s++)
-        for (int32_t k = 0; k < model->dim; k++)
-            model->variance[trl__model_triple(model, noise, s)->tied * model->dim + k] = 400;
-    trl_frontend_destroy(frontend);
+    make_tone_model(lexicon, &o, &model);
 }
 
 static const note first_notes[] = {{-1, 0.3}, {0, 0.2}, {1, 0.15}, {-1, 0.25}, {2, 0.2}, {0, 0.1}, {-1, 0.3}};

@@ -1,0 +1,163 @@
+/* Edit distance between a string and all paths of an acyclic machine at once: a cell for each state and each number of words of the
+ * reference that are done with, filled in topological order. Exact; O(arcs * words).
+ */
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+#include <trellis/lattice_oracle.h>
+
+#define FAR UINT32_MAX
+#define MOST_CELLS ((size_t)1 << 31)
+enum { BEGIN, SILENT, PAIR, DELETION, INSERTION };
+
+typedef struct cell {
+    uint32_t errors; /* FAR: not reached */
+    uint32_t arc;    /* the last one, but for BEGIN and DELETION */
+    uint8_t way;
+} cell;
+
+typedef struct table {
+    trl_lattice_view lattice;
+    const int32_t *said;
+    size_t count, stride;
+    cell *cells; /* by state, then words that are done with */
+} table;
+
+static cell *cell_at(const table *t, int32_t state, size_t done)
+{
+    return &t->cells[(size_t)state * t->stride + done];
+}
+
+static void improve(cell *c, uint32_t errors, uint32_t arc, uint8_t way)
+{
+    if (errors < c->errors)
+        *c = (cell){errors, arc, way};
+}
+
+static void follow(table *t, int32_t state, uint32_t a)
+{
+    const trl_lattice_arc *arc = &t->lattice.arcs[a];
+    const cell *from = cell_at(t, state, 0);
+    cell *to = cell_at(t, arc->next, 0);
+    for (size_t j = 0; j <= t->count; j++) {
+        if (arc->word == 0) {
+            improve(&to[j], from[j].errors, a, SILENT);
+            continue;
+        }
+        if (j < t->count)
+            improve(&to[j + 1], from[j].errors + (arc->word != t->said[j]), a, PAIR);
+        improve(&to[j], from[j].errors + 1, a, INSERTION);
+    }
+}
+
+/* Every cell of a state that is reached has a number, since deletions lead from the first to all others. */
+static void fill(table *t)
+{
+    for (size_t i = 0; i < (size_t)t->lattice.states * t->stride; i++)
+        t->cells[i] = (cell){FAR, 0, BEGIN};
+    cell_at(t, 0, 0)->errors = 0;
+    for (int32_t s = 0; s < t->lattice.states; s++) {
+        cell *here = cell_at(t, s, 0);
+        for (size_t j = 1; j <= t->count; j++)
+            improve(&here[j], here[j - 1].errors + 1, 0, DELETION);
+        for (uint32_t a = t->lattice.first[s]; a < t->lattice.first[s + 1]; a++)
+            follow(t, s, a);
+    }
+}
+
+static int32_t best_end(const table *t)
+{
+    int32_t best = -1;
+    for (int32_t s = 0; s < t->lattice.states; s++)
+        if (t->lattice.ends[s].graph != INFINITY &&
+            (best < 0 || cell_at(t, s, t->count)->errors < cell_at(t, best, t->count)->errors))
+            best = s;
+    return best;
+}
+
+/* The state whose arc it is. */
+static int32_t source_of(const trl_lattice_view *l, uint32_t arc)
+{
+    int32_t low = 0, high = l->states - 1;
+    while (low < high) {
+        int32_t middle = low + (high - low + 1) / 2;
+        if (l->first[middle] <= arc)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void count_way(const table *t, const cell *c, size_t done, trl_counts *counts)
+{
+    int right = c->way == PAIR && t->lattice.arcs[c->arc].word == t->said[done - 1];
+    counts->correct += (uint64_t)right;
+    counts->substitutions += c->way == PAIR && !right;
+    counts->deletions += c->way == DELETION;
+    counts->insertions += c->way == INSERTION;
+}
+
+/* Words are written from the end; there is room for one per state. */
+static void walk_back(const table *t, int32_t *words, trl_oracle_path *out)
+{
+    const trl_lattice_view *l = &t->lattice;
+    int32_t state = best_end(t);
+    size_t done = t->count, at = (size_t)l->states;
+    out->graph = (double)l->ends[state].graph;
+    out->acoustic = (double)l->ends[state].acoustic;
+    for (const cell *c; (c = cell_at(t, state, done))->way != BEGIN;) {
+        count_way(t, c, done, &out->counts);
+        done -= c->way == PAIR || c->way == DELETION;
+        if (c->way == DELETION)
+            continue;
+        const trl_lattice_arc *arc = &l->arcs[c->arc];
+        out->graph += (double)arc->graph;
+        out->acoustic += (double)arc->acoustic;
+        if (arc->word > 0)
+            words[--at] = arc->word;
+        state = source_of(l, c->arc);
+    }
+    out->count = (size_t)l->states - at;
+    memmove(words, words + at, out->count * sizeof *words);
+    out->words = words;
+}
+
+static int search(table *t, trl_oracle_path *out, trl_error *err)
+{
+    size_t states = (size_t)t->lattice.states;
+    if (t->stride > MOST_CELLS / states)
+        return trl__fail(err, TRL_ELIMIT, "a lattice of %zu states and a reference of %zu words are too large", states,
+                         t->count);
+    t->cells = trl__alloc(states * t->stride, sizeof *t->cells);
+    int32_t *words = trl__alloc(states, sizeof *words);
+    if (!t->cells || !words) {
+        trl__free(t->cells);
+        trl__free(words);
+        return trl__fail_memory(err);
+    }
+    fill(t);
+    walk_back(t, words, out);
+    trl__free(t->cells);
+    return 0;
+}
+
+int trl_lattice_oracle(const trl_lattice *lattice, const int32_t *said, size_t count, trl_oracle_path *out,
+                       trl_error *err)
+{
+    table t = {.lattice = trl_lattice_look(lattice), .said = said, .count = count, .stride = count + 1};
+    *out = (trl_oracle_path){.counts = {.words = count, .utterances = 1}};
+    if (t.lattice.states == 0)
+        out->counts.deletions = count;
+    int code = t.lattice.states > 0 ? search(&t, out, err) : 0;
+    out->counts.wrong = trl_errors(out->counts) > 0;
+    return code;
+}
+
+void trl_oracle_path_free(trl_oracle_path *path)
+{
+    trl__free(path->words);
+    *path = (trl_oracle_path){0};
+}
