@@ -6,6 +6,7 @@ static int bench_run(const bench_options *options, json_t *result)
     decode_bench b = {.options = options, .result = result};
     decode_measure_an4(&b);
     decode_measure_fsdd(&b);
+    decode_measure_cross(&b);
     return 0;
 }
 
