@@ -22,7 +22,7 @@ struct values {
     int leaves, lda_splice, lda_dim;
     double least_leaf_frames, least_gain, gaussians, sample;
     int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
-    double total, power, audit, beam, variance_floor, least_count, silence_between;
+    double total, power, audit, beam, variance_floor, least_count, variance_prior, silence_between;
 };
 
 static const struct values defaults = {.iterations = 4,
@@ -36,7 +36,8 @@ static const struct values defaults = {.iterations = 4,
                                        .audit = 0.002,
                                        .beam = 400,
                                        .variance_floor = 0.01,
-                                       .least_count = 3};
+                                       .least_count = 3,
+                                       .variance_prior = 20};
 
 typedef struct job {
     const struct values *values;
@@ -189,6 +190,7 @@ static int set_options(job *j)
     o->best_component = v->best_component;
     o->variance_floor = v->variance_floor;
     o->least_count = v->least_count;
+    o->variance_prior = v->variance_prior;
     o->seed = (uint64_t)v->seed;
     o->skip_bad = v->corpus.skip_bad;
     o->resume = v->resume;
@@ -468,6 +470,8 @@ static const cli_option options[] = {
      "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
      "of the variance of all data (default 0.01)"},
+    {"variance-prior", 0, CLI_NUMBER, offsetof(struct values, variance_prior), "FRAMES",
+     "so many frames' worth of variance does a Gaussian take from the others of its state (default 20)"},
     {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
      "a Gaussian with fewer is dropped (default 3)"},
 

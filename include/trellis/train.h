@@ -83,6 +83,7 @@ typedef struct trl_train_options {
     double beam;          /* of first alignments; default 400 */
     int best_component; /* 1: states score by their best component, not the sum, so that the joint score never falls */
     double variance_floor, least_count;
+    double variance_prior; /* frames that a Gaussian's variances borrow from the others of its state; default 20 */
     uint64_t seed;
     int unknown_words; /* trl_unknown_words; default skip */
     int channel, skip_bad;

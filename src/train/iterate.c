@@ -188,6 +188,7 @@ static int maximise(trl__training *t, int iteration, const trl__stats *stats, tr
     e.pool = t->pool;
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
+    e.variance_prior = t->options->variance_prior;
     e.unseen_as_all = from_flat_start(t) && iteration == 1;
     trl__estimate_result estimated = {0};
     double start = trl__wall_seconds();
