@@ -112,6 +112,7 @@ trl_counts decode_sweep_counts(const decode_sweep *s, int setting, void (*look)(
     trl_score *score;
     trl_score_options o = trl_score_defaults();
     o.scorer = TRL_SCORER_EDIT;
+    o.letters = TRL_LETTERS_ASCII;
     decode_sweep_path(s, -1, path);
     bench_check(trl_transcripts_read(path, TRL_TRANSCRIPTS_TEXT, &said, &err), &err);
     decode_sweep_path(s, setting, path);
