@@ -13,7 +13,7 @@ build: ## the library, the command, the manual pages: build/release
 	@scripts/setup core
 	@scripts/build release
 
-demo: build ## make a small corpus, check it, extract features, draw one (CORPUS=dir LEXICON=file: use yours)
+demo: build ## train on a small synthesised corpus, recognise voices it lacks (CORPUS=dir LEXICON=file: with yours)
 	@CORPUS="$(CORPUS)" LEXICON="$(LEXICON)" scripts/demo
 
 test: ## every test, then most of them again under address, undefined-behaviour and thread sanitizers

@@ -10,7 +10,8 @@
 #include <trellis/version.h>
 #include <unistd.h>
 
-static const bench *const benches[] = {&bench_decode, &bench_features, &bench_fst, &bench_ladder, &bench_train};
+static const bench *const benches[] = {&bench_decode, &bench_features, &bench_fst,
+                                       &bench_ladder, &bench_stream,   &bench_train};
 
 static double clock_seconds(clockid_t clock)
 {
@@ -61,8 +62,14 @@ void bench_folder(char *path, size_t size)
 void bench_remove_folder(const char *path)
 {
     DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        unlinkat(dirfd(folder), entry->d_name, 0);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char inner[4400];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+            continue;
+        snprintf(inner, sizeof inner, "%.4096s/%.300s", path, entry->d_name);
+        bench_remove_folder(inner);
+    }
     if (folder)
         closedir(folder);
     rmdir(path);

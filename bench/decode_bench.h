@@ -24,6 +24,7 @@ typedef struct decode_bench {
 void decode_measure_an4(decode_bench *b);   /* word error rates of the ladder */
 void decode_measure_cross(decode_bench *b); /* settings from held-out speakers; rungs compared over all speakers */
 void decode_measure_fsdd(decode_bench *b);  /* isolated digits */
+void decode_measure_speed(decode_bench *b);
 
 /* ---- Data and models (decode_models.c) ---- */
 

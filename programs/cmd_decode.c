@@ -135,13 +135,19 @@ static int read_inputs(job *j, char **paths, size_t count)
     return code;
 }
 
+static int check_fit(const job *j, char **arguments, trl_error *err)
+{
+    trl_error why;
+    int code = trl_graph_fits(j->graph, j->model, &why);
+    return code < 0 ? cli_error(err, code, "%s with %s: %s", arguments[1], arguments[0], why.text) : 0;
+}
+
 static int read_model(job *j, char **arguments)
 {
     trl_error err;
     int code = set_options(j);
-    if (code == 0 &&
-        (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-         trl_graph_read(arguments[1], &j->graph, &err) < 0 || trl_graph_fits(j->graph, j->model, &err) < 0))
+    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
+                      trl_graph_read(arguments[1], &j->graph, &err) < 0 || check_fit(j, arguments, &err) < 0))
         code = cli_failure(&err);
     return code;
 }
@@ -199,6 +205,8 @@ static void add_summary(job *j, const trl_decode_summary *s)
     sum->utterances += s->utterances;
     sum->skipped += s->skipped;
     sum->unfinished += s->unfinished;
+    sum->wordless += s->wordless;
+    sum->narrowed += s->narrowed;
     sum->words += s->words;
     sum->frames += s->frames;
     sum->seconds += s->seconds;
@@ -228,8 +236,13 @@ static void say_summary(const job *j, double elapsed)
         cli_say(common, "adapted to %zu speaker%s", s->adapted, s->adapted == 1 ? "" : "s");
     else if (trl_decode_passes(j->model, &j->options) > 1)
         cli_say(common, "not adapted: no speaker has 500 frames of speech that can be read more than once");
+    if (s->wordless > 0)
+        cli_say(common, "%zu utterance%s without words: silence, noise, or sound that is not like the model's",
+                s->wordless, s->wordless == 1 ? " is" : "s are");
     if (s->unfinished > 0)
         cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
+    if (s->narrowed > 0)
+        cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
 }
 
 static int decode_inputs(job *j, trl_error *err)
@@ -280,7 +293,7 @@ static int decode(job *j)
 
 static int is_live(const struct values *v, int count, char **arguments)
 {
-    if (v->raw > 0 || v->follow > 0 || v->partial || v->pause > 0)
+    if (v->raw != 0 || v->follow != 0 || v->partial || v->pause != 0)
         return 1;
     return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
 }
@@ -296,12 +309,15 @@ static int decode_live(const job *j, int count, char **arguments)
                           .raw = v->raw,
                           .follow = v->follow,
                           .channel = j->options.channel,
+                          .is_channel_chosen = v->corpus.channel != NULL,
                           .options = trl_decode_stream_defaults()};
     int format;
     trl_error err;
     int code = choose_format(j, &format);
     if (code)
         return code;
+    if (v->raw < 0 || v->follow < 0)
+        return cli_usage_error(&cmd_decode, "--raw and --follow take a number above 0");
     if (count > 3 || v->likelihoods || v->utterance)
         return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
     if (v->lattice || v->mbr || format >= TO_NBEST)

@@ -45,6 +45,16 @@ static int make_loop(job *j, trl_error *err)
     return code;
 }
 
+static int is_jsgf(const char *path)
+{
+    char start[5] = "";
+    FILE *file = fopen(path, "rb");
+    size_t got = file ? fread(start, 1, sizeof start, file) : 0;
+    if (file)
+        fclose(file);
+    return got == sizeof start && memcmp(start, "#JSGF", sizeof start) == 0;
+}
+
 /* A language model may begin with anything, so its name counts, and what is no transducer is taken for one. */
 static int read_file(job *j, const char *path, trl_error *err)
 {
@@ -52,6 +62,8 @@ static int read_file(job *j, const char *path, trl_error *err)
     trl_error other;
     if (strstr(name ? name : path, ".arpa"))
         return trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, err);
+    if (is_jsgf(path))
+        return cli_error(err, TRL_EINVAL, "%s: is a grammar in JSGF; give it as --jsgf %s", path, path);
     int code = trl_fst_read(path, &j->grammar, err);
     if (code == TRL_EFORMAT)
         code = trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, &other) == 0 ? 0 : code;
@@ -85,9 +97,15 @@ static int build(job *j, char **arguments, int count, trl_error *err)
         code = trl_lexicon_fold_case(j->lexicon, err);
     if (code == 0)
         code = read_grammar(j, count > 2 ? arguments[2] : NULL, err);
-    return code < 0 ? code
-                    : trl_graph_build(j->model, j->lexicon, j->grammar, &o, &j->graph,
-                                      v->skip_missing ? &j->left_out : NULL, err);
+    if (code < 0)
+        return code;
+    code = trl_graph_build(j->model, j->lexicon, j->grammar, &o, &j->graph, v->skip_missing ? &j->left_out : NULL, err);
+    if (code == TRL_EINVAL) { /* it is about words, and does not know where they come from */
+        const trl_error why = *err;
+        const char *grammar = v->words ? v->words : v->jsgf ? v->jsgf : count > 2 ? arguments[2] : NULL;
+        cli_error(err, code, "%s%s%s: %s", arguments[1], grammar ? " and " : "", grammar ? grammar : "", why.text);
+    }
+    return code;
 }
 
 /* A machine that is complete already. */

@@ -14,6 +14,7 @@ extern const cli_command cmd_lattice_copy, cmd_lattice_rescore, cmd_lattice_info
 struct copy_values {
     lattice_values shared;
     double prune, multiply_acoustic, multiply_graph;
+    int determinize;
 };
 
 typedef struct copy_job {
@@ -33,11 +34,14 @@ static uint64_t arcs_of(const trl_lattice *lattice)
 static int copy_one(void *user, const char *id, const trl_lattice *lattice, trl_error *err)
 {
     copy_job *j = user;
-    trl_lattice *scaled = NULL, *pruned = NULL;
+    trl_lattice *scaled = NULL, *single = NULL, *pruned = NULL;
+    double beam = j->values->prune > 0 ? j->values->prune : INFINITY;
     int code = trl_lattice_rescale(lattice, &j->factors, &scaled, err);
-    if (code == 0 && j->values->prune > 0)
-        code = trl_lattice_prune(scaled, &j->scale, j->values->prune, &pruned, err);
-    const trl_lattice *out = pruned ? pruned : scaled;
+    if (code == 0 && j->values->determinize)
+        code = trl_lattice_determinize(scaled, &j->scale, beam, &single, err);
+    if (code == 0 && beam < INFINITY)
+        code = trl_lattice_prune(single ? single : scaled, &j->scale, beam, &pruned, err);
+    const trl_lattice *out = pruned ? pruned : single ? single : scaled;
     if (code == 0)
         code = trl_lattice_writer_add(j->writer, id, out, err);
     if (code == 0) {
@@ -46,6 +50,7 @@ static int copy_one(void *user, const char *id, const trl_lattice *lattice, trl_
         j->arcs += arcs_of(out);
     }
     trl_lattice_destroy(scaled);
+    trl_lattice_destroy(single);
     trl_lattice_destroy(pruned);
     return code;
 }
@@ -94,6 +99,8 @@ static const cli_option copy_options[] = {
     LATTICE_WORDS(struct copy_values, shared),
     {"prune", 0, CLI_NUMBER, offsetof(struct copy_values, prune), "BEAM",
      "leave out what is on no path that costs at most so much more than the best"},
+    {"determinize", 0, CLI_FLAG, offsetof(struct copy_values, determinize), NULL,
+     "leave one path of each word string, the best: for plain lattices, which have many"},
     LATTICE_SCALES(struct copy_values, shared),
     {"multiply-acoustic", 0, CLI_NUMBER, offsetof(struct copy_values, multiply_acoustic), "X",
      "multiply acoustic costs, before anything else: 10 for lattices that were scaled by 0.1"},
@@ -109,7 +116,7 @@ const cli_command cmd_lattice_copy = {
     .summary = "converts, prunes and scales lattices",
     .description = "Reads lattices and writes them in another form. " LATTICE_INPUT "\n\n" LATTICE_PLACES "\n\n"
                    "States are put in topological order, and what leads to no end is left out. " LATTICE_WEIGHING
-                   " That is what --prune goes by, and what machines (fst:) have as weights.",
+                   " That is what --prune and --determinize go by, and what machines (fst:) have as weights.",
     .options = copy_options,
     .examples = "trellis lattice copy lat.1.gz lat.2.gz -o lat.ark\n"
                 "trellis lattice copy lat.ark --prune 4 --lm-scale 12 -o ark,t:-\n"
@@ -127,10 +134,12 @@ struct rescore_values {
     lattice_values shared;
     const char *add, *remove;
     double factor;
+    int remove_exact;
 };
 
 typedef struct rescore_job {
     trl_lattice_lm *add, *remove;
+    trl_backoff removal;
     double factor;
     trl_lattice_writer *writer;
     size_t count;
@@ -144,9 +153,9 @@ static int rescore_one(void *user, const char *id, const trl_lattice *lattice, t
     trl_error reason;
     int code = 0;
     if (j->remove)
-        code = trl_lattice_rescore(lattice, j->remove, -j->factor, &bare, &reason);
+        code = trl_lattice_rescore(lattice, j->remove, j->removal, -j->factor, &bare, &reason);
     if (code == 0 && j->add)
-        code = trl_lattice_rescore(bare ? bare : lattice, j->add, j->factor, &out, &reason);
+        code = trl_lattice_rescore(bare ? bare : lattice, j->add, TRL_BACKOFF_NEEDED, j->factor, &out, &reason);
     if (code < 0)
         code = cli_error(err, code, "utterance %s: %s", id, reason.text);
     else
@@ -196,7 +205,7 @@ static int rescore_all(const struct rescore_values *v, rescore_job *j, int count
 static int run_rescore(void *values, int count, char **arguments)
 {
     const struct rescore_values *v = values;
-    rescore_job j = {.factor = v->factor};
+    rescore_job j = {.factor = v->factor, .removal = v->remove_exact ? TRL_BACKOFF_NEEDED : TRL_BACKOFF_CHEAPEST};
     int wrong = check_rescore(v);
     if (wrong == 0)
         wrong = rescore_all(v, &j, count, arguments);
@@ -214,6 +223,8 @@ static const cli_option rescore_options[] = {
     LATTICE_WORDS(struct rescore_values, shared),
     {"add", 0, CLI_TEXT, offsetof(struct rescore_values, add), "LM.arpa", "put this language model's costs in"},
     {"remove", 0, CLI_TEXT, offsetof(struct rescore_values, remove), "LM.arpa", "take this one's out, first"},
+    {"remove-exact", 0, CLI_FLAG, offsetof(struct rescore_values, remove_exact), NULL,
+     "OLD was put in by lattice rescore, not by a graph"},
     {"factor", 0, CLI_NUMBER, offsetof(struct rescore_values, factor), "X",
      "how much of either (default 1); 0.5 is half way from the old model to the new, in logarithms"},
     LATTICE_SCALES(struct rescore_values, shared),
@@ -229,7 +240,9 @@ const cli_command cmd_lattice_rescore = {
         "Changes the graph cost of every path by what n-gram models of any order say of its words: the cost of OLD is "
         "taken off, that of NEW is added. What else the graph cost has in it (pronunciations, silence, transitions) "
         "stays, and so do acoustic costs and transitions. The graph must have been made with OLD. Models are ARPA "
-        "files, packed by gzip or not; a shorter history counts only where the longer n-gram is not in the model. "
+        "files, packed by gzip or not. Of NEW, a shorter history counts only where the longer n-gram is not in the "
+        "model, which gives its probabilities exactly. In a graph it counts wherever that is cheaper, and so it does "
+        "here when OLD is taken off; with --remove-exact it is as with NEW.\n\n"
         "Words that a model lacks are its <unk>; if it has none, that is an error.\n\n" LATTICE_INPUT
         "\n\n" LATTICE_PLACES "\n\n"
         "--lm-scale and --word-penalty are for machines (fst:) alone.",

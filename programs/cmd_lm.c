@@ -80,8 +80,9 @@ static const cli_option lm_options[] = {
     {"order", 'n', CLI_INT, offsetof(struct lm_values, order), "N", "words of the longest n-grams; 3 by default"},
     {"smoothing", 0, CLI_TEXT, offsetof(struct lm_values, smoothing), "NAME", "kneser-ney (default) or witten-bell"},
     {"vocabulary", 0, CLI_TEXT, offsetof(struct lm_values, vocabulary), "FILE",
-     "the words of the model: first field of each line, as in a lexicon or a table of symbols; all words of the texts "
-     "by default"},
+     "the words of the model: first field of each line, as in a lexicon, where WORD(2) is WORD, or a table of symbols; "
+     "all "
+     "words of the texts by default"},
     {"closed", 0, CLI_FLAG, offsetof(struct lm_values, closed), NULL,
      "no <unk>: what has words that are not in the vocabulary is not counted"},
     {"cutoff", 0, CLI_TEXT, offsetof(struct lm_values, cutoff), "LIST",

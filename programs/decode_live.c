@@ -215,7 +215,7 @@ static int decode_all(live_job *j, trl_error *err)
     float *samples = malloc(capacity * sizeof *samples);
     trl_error why = {0};
     int broken = 0, code = samples ? 0 : cli_error(err, TRL_ENOMEM, "out of memory");
-    while (code == 0 && got > 0) {
+    while (code == 0 && got > 0 && !is_interrupted) {
         broken = trl_audio_stream_read(j->sound, samples, capacity, &got, &why);
         if (got > 0)
             code = decode_lot(j, samples, got, err);
@@ -265,6 +265,9 @@ static int open_all(live_job *j, const trl_model *model, const trl_graph *graph,
         cli_say(live->common,
                 "%s: recorded at %g Hz, less than the model's %g Hz: its filters above %g Hz hear nothing", live->path,
                 info.rate, o.rate, info.rate / 2);
+    if (code == 0 && info.channels > 1 && !live->is_channel_chosen)
+        cli_say(live->common, "%s: has %d channels; the first one is taken (--channel chooses)", live->path,
+                info.channels);
     if (code == 0 && live->output && strcmp(live->output, "-") != 0)
         code = trl_file_create(live->output, &j->file, err);
     return code;

@@ -17,7 +17,7 @@ typedef struct live_decoding {
     int partial;        /* JSON lines of what it looks like so far, too */
     int pid;            /* > 0: the sound is over when this process is */
     double raw, follow; /* see audio_stream.h; 0: not */
-    int channel;
+    int channel, is_channel_chosen;
     trl_decode_stream_options options;
 } live_decoding;
 

@@ -142,7 +142,8 @@ UNUSED_OK static path_list all_paths(const trl_lattice *lattice)
     path_list list = {0};
     if (l.states > 0)
         walk_paths(&l, 0, (lattice_path){.word_count = 0}, &list);
-    qsort(list.items, list.count, sizeof *list.items, compare_paths);
+    if (list.count > 0)
+        qsort(list.items, list.count, sizeof *list.items, compare_paths);
     return list;
 }
 

@@ -22,7 +22,8 @@ typedef struct trl_audio_stream_options {
     int channel;                /* 0-based, or TRL_CHANNEL_MIX; default 0 */
     double raw_rate;            /* > 0: no header; 16-bit samples, little-endian, one channel, of so many Hz */
     double follow;              /* > 0: a file that grows; it ends when it has not grown for so many seconds */
-    int (*is_over)(void *user); /* asked while waiting and when a signal comes: 1 ends the sound; NULL: never */
+    int (*is_over)(void *user); /* asked at the end of what there is of a file that grows, and when a signal interrupts
+                                   the waiting: 1: no more will come; NULL: never */
     void *user;
 } trl_audio_stream_options;
 

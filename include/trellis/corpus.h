@@ -122,6 +122,44 @@ TRL_API trl_check_options trl_check_defaults(void);
 TRL_API int trl_corpus_check(trl_corpus *corpus, const trl_lexicon *lexicon, const trl_check_options *options,
                              trl_pool *pool, trl_check_summary *summary, trl_findings *findings, trl_error *err);
 
+/* ---- Some apart: what a model is tested with must not be what it was trained on ----
+ *
+ *     unsigned char *apart = malloc(trl_corpus_count(corpus));
+ *     trl_corpus_split(corpus, NULL, apart, &err);                       // a tenth of the utterances, whole speakers
+ *     trl_corpus_write(corpus, apart, 0, "train", &err);
+ *     trl_corpus_write(corpus, apart, 1, "test", &err);
+ */
+
+typedef enum trl_split_by {
+    TRL_SPLIT_AUTO,    /* speakers where there are several with several utterances each, else utterances */
+    TRL_SPLIT_SPEAKER, /* all utterances of a speaker stay together */
+    TRL_SPLIT_UTTERANCE
+} trl_split_by;
+
+typedef struct trl_split_options {
+    trl_split_by by;
+    double share;     /* of the utterances, between 0 and 1; default 0.1. Speakers are set apart until it is reached */
+    uint64_t seed;    /* another seed, other speakers; default 1 */
+    const char *list; /* instead: a file whose lines begin with a speaker or an utterance id; NULL: none */
+} trl_split_options;
+
+TRL_API trl_split_options trl_split_defaults(void);
+
+/* apart[i] becomes 1 for utterances that are set apart, 0 for others. By share, at least one speaker (or utterance) is
+ * on either side; bad utterances are on neither: 0, and they don't count. Who is chosen depends on seed and names alone.
+ * options may be NULL. Returns 0; TRL_EINVAL: an option can't be, or there is only one to choose from; TRL_EFORMAT: the
+ * list has a name that the corpus lacks, or sets apart all or nothing; TRL_ENOENT, TRL_EIO: the list can't be read;
+ * TRL_ENOMEM. */
+TRL_API int trl_corpus_split(const trl_corpus *corpus, const trl_split_options *options, unsigned char *apart,
+                             trl_error *err);
+
+/* Writes the utterances with apart[i] == which (apart NULL: all) as a Kaldi-style folder, which is made where it is not
+ * there yet: wav.scp with absolute paths, utt2spk, text, and segments if some are parts or channels of files. Bad
+ * utterances are left out. Returns 0; TRL_EINVAL: it is the folder that the corpus was read from, or no utterance is
+ * left; TRL_EFORMAT: a path can't be a line of wav.scp; TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
+TRL_API int trl_corpus_write(const trl_corpus *corpus, const unsigned char *apart, int which, const char *folder,
+                             trl_error *err);
+
 TRL_END_DECLS
 
 #endif

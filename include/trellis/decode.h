@@ -68,6 +68,9 @@ typedef struct trl_decoding {
 typedef struct trl_decode_summary {
     size_t utterances, skipped;
     size_t unfinished; /* utterances that reached no end of the graph */
+    size_t wordless;   /* utterances without a word */
+    size_t
+        narrowed; /* utterances whose lattice has a narrower beam than asked for, because memory ended (256 MiB each) */
     size_t words, frames;
     double seconds;        /* of sound */
     double log_likelihood; /* of the best paths, per frame */

@@ -77,6 +77,12 @@ TRL_API int trl_lattice_from_fst(const trl_fst *fst, trl_lattice **out, trl_erro
 TRL_API int trl_lattice_rescale(const trl_lattice *lattice, const trl_lattice_scale *scale, trl_lattice **out,
                                 trl_error *err);
 
+/* The lattice with one path for each of its word strings, the best one, as lattices of decode have them; what was read from a plain lattice has
+ * many. Paths beyond `beam` of the best (INFINITY: none) may be left out, and so may the worst where the memory for it, 256 MiB, does not suffice. Returns 0,
+ * TRL_EINVAL (scales that are no numbers above 0), TRL_ELIMIT, TRL_ENOMEM. */
+TRL_API int trl_lattice_determinize(const trl_lattice *lattice, const trl_lattice_scale *scale, double beam,
+                                    trl_lattice **out, trl_error *err);
+
 /* ---- Paths ---- */
 
 typedef struct trl_sentence {

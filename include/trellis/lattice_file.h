@@ -20,7 +20,7 @@
  * Reading takes any archive, whatever its format, and unpacks gzip. Kaldi's archives have acoustic costs unscaled as a rule, as we have them; of
  * one that was written scaled, trl_lattice_rescale makes what is needed here. Lattices that are not in order are put so, and what leads
  * to no end is left out. A plain lattice is read as it is, with a frame and at most one word on each arc: the same word string may
- * then have many paths.
+ * then have many paths, of which trl_lattice_determinize leaves the best.
  *
  * Labels of words and transition ids stand as numbers in archives: a table (words.txt) goes with them.
  */

@@ -36,7 +36,7 @@ typedef enum trl_lm_smoothing {
 typedef struct trl_lm_options {
     int order; /* 1 … TRL_LM_MOST_ORDER; 0: 3 */
     trl_lm_smoothing smoothing;
-    const char *vocabulary; /* a file: the words are the first fields of its lines; NULL: all words of the texts */
+    const char *vocabulary; /* a file: its lines begin with the words, WORD(2) is WORD; NULL: all words of the texts */
     int closed;             /* no <unk>: n-grams with words that are not in the vocabulary are not counted */
     /* By order, from 2: n-grams seen less often are left out; 0 and 1: none. May not fall from one order to the next. */
     uint32_t cutoff[TRL_LM_MOST_ORDER + 1];

@@ -34,6 +34,7 @@ struct trl_audio_stream {
     void *user;
     int fd;            /* ours to close; -1: none */
     double idle_since; /* follow: when the file grew last */
+    int is_last_look;
 
     uint8_t *head; /* the header's bytes; then all, where they go through memory */
     size_t head_size, head_capacity;
@@ -71,22 +72,27 @@ static int is_over(const trl_audio_stream *s)
     return s->options.is_over && s->options.is_over(s->options.user);
 }
 
-/* At the end of a file that may grow: waits a moment. Returns 0 when it won't any more. */
+/* At the end of a file that may grow: waits a moment. Returns 0 when it won't any more. Who wrote may have done so, for the last time, between our
+ * reading and our asking whether it is over: then there is one more look. */
 static int may_grow(trl_audio_stream *s)
 {
     struct timespec nap = {0, (long)NAP * 1000000};
-    if (!(s->options.follow > 0) || is_over(s) || now() - s->idle_since >= s->options.follow)
+    if (!(s->options.follow > 0) || s->is_last_look || now() - s->idle_since >= s->options.follow)
         return 0;
-    nanosleep(&nap, NULL);
-    return !is_over(s);
+    s->is_last_look = is_over(s);
+    if (!s->is_last_look)
+        nanosleep(&nap, NULL);
+    return 1;
 }
 
 /* Some bytes; *got = 0 at the end. */
 static int read_bytes(trl_audio_stream *s, void *bytes, size_t size, size_t *got, trl_error *err)
 {
     *got = 0;
-    while (!is_over(s)) {
+    for (;;) {
         ssize_t n = s->read(s->user, bytes, size);
+        if (n < 0 && errno == EINTR && is_over(s))
+            return 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -99,7 +105,6 @@ static int read_bytes(trl_audio_stream *s, void *bytes, size_t size, size_t *got
         if (!may_grow(s))
             return 0;
     }
-    return 0;
 }
 
 /* The header up to `size` bytes. Returns 1; 0: there are no more; negative on error. */

@@ -37,7 +37,9 @@ typedef enum trl__combine { TRL__LOG_ADD, TRL__MAX } trl__combine;
 typedef struct trl__row {
     int32_t tied;
     int32_t first, end; /* frames */
-    int64_t offset;     /* of the score of frame `first` in scores[]; rows lie apart by whole TRL__ROW_PAD */
+    int64_t
+        offset; /* of the score of frame `first` in scores[]. Rows lie apart by whole TRL__ROW_PAD, but where only scores
+                           are wanted: step 1 writes nothing beside them */
 } trl__row;
 
 #define TRL__ROW_PAD 32 /* floats: kernels may write up to the next multiple behind a row's end */

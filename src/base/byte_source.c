@@ -220,7 +220,7 @@ static int find_line(trl__source *source, size_t *length, trl_error *err)
     size_t searched = 0;
     for (;;) {
         size_t there = source->end - source->start;
-        const unsigned char *first = source->buffer + source->start;
+        const unsigned char *first = there > 0 ? source->buffer + source->start : source->buffer;
         const unsigned char *end = there > searched ? memchr(first + searched, '\n', there - searched) : NULL;
         *length = end ? (size_t)(end - first) + 1 : there;
         if (end)

@@ -291,6 +291,17 @@ static int parse_short(const char *text, double *value)
     return 0;
 }
 
+size_t trl__word_length(const char *word)
+{
+    size_t length = strlen(word), at = length;
+    if (at < 4 || word[at - 1] != ')')
+        return length;
+    at--;
+    while (at > 0 && word[at - 1] >= '0' && word[at - 1] <= '9')
+        at--;
+    return at > 1 && at < length - 1 && word[at - 1] == '(' ? at - 1 : length;
+}
+
 int trl__parse_double(const char *text, double *value)
 {
     if (parse_short(text, value) == 0)

@@ -51,6 +51,9 @@ static inline int trl__is_space(char c)
 /* Cuts blanks and tabs off both ends, in place. */
 char *trl__trim(char *text);
 
+/* Length of a word in a lexicon without the "(2)" that names a further pronunciation: WORD(2). */
+size_t trl__word_length(const char *word);
+
 /* A whole field as a number, always with a decimal point, whatever the locale. Returns 0 or -1 (not a finite number).
  */
 int trl__parse_double(const char *text, double *value);

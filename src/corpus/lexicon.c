@@ -6,7 +6,6 @@
 #include "corpus/corpus_builder.h"
 #include "corpus/lexicon_data.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define BINARY_SAMPLE 4096 /* bytes; programs, pictures and the like have a zero byte in them */
@@ -69,18 +68,6 @@ static int detect_numbers(const trl__text *text)
     return lines > 0 ? numbers : 0;
 }
 
-/* Cuts the "(2)" off WORD(2). */
-static size_t word_length(const char *word)
-{
-    size_t length = strlen(word), at = length;
-    if (at < 4 || word[at - 1] != ')')
-        return length;
-    at--;
-    while (at > 0 && isdigit((unsigned char)word[at - 1]))
-        at--;
-    return at > 1 && at < length - 1 && word[at - 1] == '(' ? at - 1 : length;
-}
-
 /* A line that can't be used: a finding, or without a list an error. */
 static int refuse(lexicon_reader *r, int64_t line, const char *message, trl_error *err)
 {
@@ -122,7 +109,7 @@ static long read_phones(lexicon_reader *r, char *rest, int64_t line, trl_error *
 static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones, float probability, trl_error *err)
 {
     trl_lexicon *l = r->lexicon;
-    long number = trl__strings_add(&l->words, word, word_length(word));
+    long number = trl__strings_add(&l->words, word, trl__word_length(word));
     if (number < 0)
         return trl__fail_memory(err);
     r->phones[0] = (int32_t)number;

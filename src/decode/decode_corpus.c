@@ -23,6 +23,7 @@ typedef struct worker {
 typedef struct slot {
     trl__best_words best;
     trl_lattice *lattice;    /* NULL: none */
+    int is_narrow;           /* memory ended before all of it was made */
     trl_lattice_word *words; /* with confidences, where they are asked for */
     size_t word_capacity;
     double expected_errors;
@@ -113,20 +114,6 @@ int trl_decode_passes(const trl_model *model, const trl_decode_options *options)
 
 /* ---- one utterance: any thread ---- */
 
-static int search_frames(worker *w, int32_t frames, trl_error *err)
-{
-    int code = trl__decoder_begin(w->decoder, err);
-    for (int32_t begin = 0, end; code == 0 && begin < frames; begin = end) {
-        const float *scores;
-        size_t stride;
-        end = trl__scorer_block(w->scorer, begin);
-        code = trl__scorer_score(w->scorer, begin, end, NULL, &scores, &stride, err);
-        if (code == 0)
-            code = trl__decoder_advance(w->decoder, scores, end - begin, stride, err);
-    }
-    return code;
-}
-
 static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
     worker *w = &j->workers[f->worker];
@@ -138,7 +125,9 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, const 
     else
         trl__scorer_begin_likelihoods(w->scorer, f->matrix);
     if (code == 0)
-        code = search_frames(w, (int32_t)f->matrix->rows, err);
+        code = trl__decoder_begin(w->decoder, err);
+    if (code == 0)
+        code = trl__scorer_search(w->scorer, w->decoder, err);
     if (code == 0)
         code = trl__decoder_finish(w->decoder, raw, err);
     if (code == 0)
@@ -160,10 +149,12 @@ static int wants_lattice(const trl_decode_options *o)
 static int make_lattice(const decoding_job *j, worker *w, slot *s, const trl__raw_lattice *raw, trl_error *err)
 {
     const trl__determinize_options o = {.acoustic_scale = j->search.acoustic_scale, .beam = j->search.lattice_beam};
-    double beam;
+    double beam = 0;
     trl_lattice_destroy(s->lattice);
     s->lattice = NULL;
-    return trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+    int code = trl__determinize(w->determinizer, raw, j->graph->symbols, &o, &s->lattice, &beam, err);
+    s->is_narrow = code == 0 && beam < o.beam;
+    return code;
 }
 
 /* Confidences of the best path's words. */
@@ -286,6 +277,8 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
                              .reached_end = best->is_found && best->reached_end};
     j->summary.utterances++;
     j->summary.unfinished += !decoding.reached_end;
+    j->summary.wordless += decoding.words.count == 0;
+    j->summary.narrowed += s->is_narrow != 0;
     j->summary.words += best->count;
     j->summary.frames += (size_t)best->frames;
     j->summary.seconds += s->seconds;

@@ -373,17 +373,13 @@ static int look_for_end(trl_decode_stream *s, trl_error *err)
 static int search_block(trl_decode_stream *s, size_t first, size_t count, trl_error *err)
 {
     trl_matrix block = s->frames;
-    const float *scores;
-    size_t stride;
     block.data = trl_matrix_row(&s->frames, first);
     block.rows = count;
     int code = s->is_open ? 0 : begin_utterance(s, err);
     if (code == 0)
         code = trl__scorer_begin(s->scorer, s->parameters, &block, err);
     if (code == 0)
-        code = trl__scorer_score(s->scorer, 0, (int32_t)count, NULL, &scores, &stride, err);
-    if (code == 0)
-        code = trl__decoder_advance(s->decoder, scores, (int32_t)count, stride, err);
+        code = trl__scorer_search(s->scorer, s->decoder, err);
     s->searched += (int64_t)count;
     s->unsettled += (int32_t)count;
     s->since_settled += (int32_t)count;

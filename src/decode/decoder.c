@@ -5,15 +5,12 @@
  * state is reached again, the better way is kept as the token's own and both as links. Then arcs that read nothing are taken, level by
  * level. The result depends on the order of tokens, which is always the same, and not on how many frames are given at a time.
  *
- * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 8 bytes per state of the graph, 16 per token
+ * Cost: O(arcs of the tokens within the beam) per frame, and nothing per state of the graph. Memory: 12 bytes per state of the graph, 16 per token
  * and 20 per link of the last frames, later of those that the lattice needs. */
 #include "decode/decoder_data.h"
 #include "base/fail.h"
 
 #include <string.h>
-
-#define BINS 256        /* of the histogram of costs */
-#define BEAM_SLACK 0.5f /* above what a limited number of tokens needed: the next frame may want more */
 
 trl__decode_options trl__decode_defaults(void)
 {
@@ -73,9 +70,9 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
     d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
-    d->acoustic = trl__alloc_aligned((size_t)d->tied * TRL__BLOCK + 1, sizeof *d->acoustic);
+    d->asked = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->asked);
     d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
-    if (d->place && d->acoustic && d->waiting) {
+    if (d->place && d->asked && d->waiting) {
         for (int32_t i = 0; i < graph->levels; i++)
             d->waiting[i] = UINT32_MAX;
         return 0;
@@ -93,7 +90,7 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d->tokens);
     trl__free(d->links);
     trl__free(d->place);
-    trl__free(d->acoustic);
+    trl__free(d->asked);
     trl__free(d->waiting);
     trl__free(d->next_waiting);
     trl__free(d->words);
@@ -108,112 +105,13 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d);
 }
 
-/* ---- who goes on ---- */
-
-static inline float smaller(float a, float b)
-{
-    return a < b ? a : b;
-}
-
-static void swap_floats(float *a, float *b)
-{
-    float kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* The value that has `rank` others before it: quickselect with the median of three, O(count) as a rule. */
-static float select_rank(float *x, size_t count, size_t rank)
-{
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2, i = low, k = high;
-        if (x[middle] < x[low])
-            swap_floats(&x[middle], &x[low]);
-        if (x[high] < x[low])
-            swap_floats(&x[high], &x[low]);
-        if (x[high] < x[middle])
-            swap_floats(&x[high], &x[middle]);
-        float pivot = x[middle];
-        for (;; i++, k--) {
-            while (x[i] < pivot)
-                i++;
-            while (pivot < x[k])
-                k--;
-            if (i >= k)
-                break;
-            swap_floats(&x[i], &x[k]);
-        }
-        if (rank <= k)
-            high = k;
-        else
-            low = k + 1;
-    }
-    return x[rank];
-}
-
-typedef struct cutoff {
-    float best, limit; /* of this frame's tokens: those up to the limit go on */
-    float beam;        /* for the next frame's */
-} cutoff;
-
-static uint32_t bin_of(float cost, float best, float scale)
-{
-    uint32_t bin = (uint32_t)((cost - best) * scale);
-    return bin < BINS ? bin : BINS - 1;
-}
-
-/* The cost that has `rank` others before it: a histogram finds its bin, and it is selected among the few there. */
-static int rank_cost(trl__decoder *d, const trl__token *tokens, uint32_t count, float best, uint32_t rank, float *cost,
-                     trl_error *err)
-{
-    uint32_t bins[BINS] = {0}, bin = 0, found = 0;
-    float *costs = trl__scratch_get(&d->costs, count, sizeof *costs), worst = best;
-    if (!costs)
-        return trl__fail_memory(err);
-    for (uint32_t i = 0; i < count; i++)
-        worst = tokens[i].cost > worst ? tokens[i].cost : worst;
-    float scale = worst > best ? BINS / (worst - best) : 0;
-    for (uint32_t i = 0; i < count; i++)
-        bins[bin_of(tokens[i].cost, best, scale)]++;
-    while (rank >= bins[bin])
-        rank -= bins[bin++];
-    for (uint32_t i = 0; i < count; i++)
-        if (bin_of(tokens[i].cost, best, scale) == bin)
-            costs[found++] = tokens[i].cost;
-    *cost = select_rank(costs, found, rank);
-    return 0;
-}
-
-/* The score beam, made narrower where it holds too many tokens, and wider where it holds too few. */
-static int choose_cutoff(trl__decoder *d, const trl__frame *frame, cutoff *c, trl_error *err)
-{
-    const trl__token *tokens = d->tokens + frame->first_token;
-    const trl__decode_options *o = &d->options;
-    uint32_t within = 0;
-    int32_t rank = -1;
-    *c = (cutoff){.best = FLT_MAX, .limit = FLT_MAX, .beam = (float)o->beam};
-    for (uint32_t i = 0; i < frame->tokens; i++)
-        c->best = smaller(c->best, tokens[i].cost);
-    float edge = c->best + c->beam;
-    for (uint32_t i = 0; i < frame->tokens; i++)
-        within += tokens[i].cost <= edge;
-    if (within > (uint32_t)o->most_active)
-        rank = o->most_active - 1;
-    else if (within < (uint32_t)o->least_active && frame->tokens > (uint32_t)o->least_active)
-        rank = o->least_active - 1;
-    else if (within < (uint32_t)o->least_active)
-        c->beam = INFINITY;
-    else
-        c->limit = smaller(edge, FLT_MAX);
-    if (rank < 0)
-        return 0;
-    int code = rank_cost(d, tokens, frame->tokens, c->best, (uint32_t)rank, &c->limit, err);
-    c->beam = c->limit - c->best + BEAM_SLACK;
-    return code;
-}
-
 /* ---- one frame ---- */
+
+/* A frame's log-likelihoods, of tied state s at s * stride. */
+typedef struct sounds {
+    const float *scores;
+    size_t stride;
+} sounds;
 
 /* A frame in the making: its limits. */
 typedef struct step {
@@ -225,14 +123,14 @@ static inline void draw_in(step *s, float cost)
 {
     if (cost < s->best) {
         s->best = cost;
-        s->limit = smaller(cost + s->beam, FLT_MAX);
-        s->word_limit = smaller(cost + s->word_beam, FLT_MAX);
+        s->limit = trl__smaller(cost + s->beam, FLT_MAX);
+        s->word_limit = trl__smaller(cost + s->word_beam, FLT_MAX);
     }
 }
 
 static step begin_step(const trl__decoder *d, float beam)
 {
-    float word_beam = smaller((float)d->options.word_beam, beam);
+    float word_beam = trl__smaller((float)d->options.word_beam, beam);
     return (step){.best = INFINITY, .limit = FLT_MAX, .word_limit = FLT_MAX, .beam = beam, .word_beam = word_beam};
 }
 
@@ -254,15 +152,73 @@ static void close_counts(trl__decoder *d)
     d->link_count = last->first_link + last->links;
 }
 
-/* Tries all arcs that read the frame, of all tokens that go on: links to nowhere yet. Which will be within the beam can't be foretold, so there is
- * no branch on costs here. Returns through *tried how many are not above what is known of the limit. */
-static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, uint32_t *tried, trl_error *err)
+/* Asks for the scores that the arcs of the tokens within the limit need. Most tokens are of states that had one in an earlier frame of the group: these have
+ * asked. */
+static int ask_for_scores(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token *tokens = d->tokens + frame->first_token;
+    for (uint32_t k = 0; k < frame->tokens; k++) {
+        int32_t state = tokens[k].state;
+        if (tokens[k].cost > c->limit || d->asked[state] == d->group)
+            continue;
+        d->asked[state] = d->group;
+        for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++) {
+            int32_t tied = g->tied[g->arcs[i].transition];
+            group->wanted[group->count] = tied;
+            group->count += group->stamps[tied] != group->number;
+            group->stamps[tied] = group->number;
+        }
+    }
+    return group->count > 0 ? group->fill(group, f, err) : 0;
+}
+
+/* What an arc that reads the frame takes to be tried. Copied out of decoder and graph: links are written meanwhile, and the compiler can't know that these stay
+ * as they are. */
+typedef struct trial {
+    const trl__network_arc *arcs;
+    const int32_t *tied;
+    const float *scores;
+    size_t stride;
+    float scale;
+} trial;
+
+static inline float acoustic_cost(trial t, uint64_t arc)
+{
+    return -t.scores[(size_t)t.tied[t.arcs[arc].transition] * t.stride];
+}
+
+/* from: the token's cost above the best. */
+static inline float arc_cost(trial t, float from, uint64_t arc, float acoustic)
+{
+    return from + t.arcs[arc].cost + t.scale * acoustic;
+}
+
+/* The least cost that the best token leads to. It is seldom far from the least of all, so that few links are tried in vain. */
+static float guess_best(const trl__decoder *d, const trl__cutoff *c, trial t)
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
+    float best = INFINITY;
+    if (c->best_token == before->tokens)
+        return best;
+    int32_t state = d->tokens[before->first_token + c->best_token].state;
+    for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++)
+        best = trl__smaller(arc_cost(t, 0, i, acoustic_cost(t, i)), best);
+    return best;
+}
+
+/* Tries all arcs that read the frame, of all tokens that go on: links to nowhere yet. Which will be within the beam can't be foretold, so there is
+ * no branch on costs here. Returns through *tried how many are not above what is known of the limit. */
+static int try_arcs(trl__decoder *d, step *s, const trl__cutoff *c, sounds heard, uint32_t *tried, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trial t = {g->arcs, g->tied, heard.scores, heard.stride, d->scale};
+    const trl__frame *before = &d->frames[d->frame_count - 2];
     const trl__token *tokens = d->tokens + before->first_token;
     size_t first = d->link_count, count = 0;
-    float best = INFINITY, limit = FLT_MAX, scale = d->scale;
+    float best = guess_best(d, c, t), limit = trl__smaller(best + s->beam, FLT_MAX);
     for (uint32_t k = 0; k < before->tokens; k++) {
         const trl__token token = tokens[k];
         if (token.cost > c->limit)
@@ -271,16 +227,19 @@ static int try_arcs(trl__decoder *d, step *s, const cutoff *c, const float *acou
         if (first + count + (size_t)(end - begin) > d->link_capacity &&
             TRL_GROW(d->links, d->link_capacity, first + count + (size_t)(end - begin)) < 0)
             return trl__fail_memory(err);
-        trl__link *links = d->links + first;
+        trl__link *link = d->links + first + count;
+        const float from = token.cost - c->best;
         for (uint64_t i = begin; i < end; i++) {
-            const trl__network_arc *arc = &g->arcs[i];
-            float sound = acoustic[g->tied[arc->transition]];
-            float cost = token.cost - c->best + arc->cost + scale * sound;
-            links[count] = (trl__link){.from = k, .arc = (uint32_t)i, .cost = cost, .acoustic = sound};
-            count += cost <= limit;
-            best = smaller(cost, best);
+            float acoustic = acoustic_cost(t, i), cost = arc_cost(t, from, i, acoustic);
+            link->from = k;
+            link->arc = (uint32_t)i;
+            link->cost = cost;
+            link->acoustic = acoustic;
+            link += cost <= limit;
+            best = trl__smaller(cost, best);
         }
-        limit = smaller(best + s->beam, FLT_MAX);
+        count = (size_t)(link - d->links) - first;
+        limit = trl__smaller(best + s->beam, FLT_MAX);
     }
     draw_in(s, best);
     *tried = (uint32_t)count;
@@ -304,36 +263,38 @@ static void reach_states(trl__decoder *d, const step *s, trl__frame *frame, uint
     trl__token *tokens = d->tokens + frame->first_token;
     trl__place_of_state *places = d->place;
     uint32_t count = 0, kept = 0, stamp = d->stamp;
+    const float limit = s->limit, word_limit = s->word_limit;
     tokens[0].cost = INFINITY;
-    tokens[0].extra = 0;
     for (uint32_t i = 0; i < tried; i++) {
-        trl__link link = links[i];
-        const trl__network_arc *arc = &arcs[link.arc];
-        if (link.cost > (arc->word ? s->word_limit : s->limit))
+        const trl__link *link = &links[i];
+        const trl__network_arc *arc = &arcs[link->arc];
+        float cost = link->cost;
+        if (cost > (arc->word ? word_limit : limit))
             continue;
-        trl__place_of_state *place = &places[arc->next];
-        uint32_t is_new = place->stamp != stamp, choice = 0u - is_new;
-        link.to = (count & choice) | (place->token & ~choice);
-        trl__token *token = &tokens[link.to];
-        if (link.cost == token->cost && precedes(d, frame - 1, link.from, links[token->back].from))
+        int32_t next = arc->next;
+        uint32_t is_new = places[next].stamp != stamp, to = is_new ? count : places[next].token;
+        places[next] = (trl__place_of_state){stamp, to};
+        trl__token *token = &tokens[to];
+        float known = token->cost;
+        if (cost == known && precedes(d, frame - 1, link->from, links[token->back].from))
             token->back = kept;
-        token->state = arc->next;
-        token->back = link.cost < token->cost ? kept : token->back;
-        token->cost = smaller(link.cost, token->cost);
-        *place = (trl__place_of_state){stamp, link.to};
-        links[kept++] = link;
+        token->state = next;
+        token->extra = 0;
+        token->back = cost < known ? kept : token->back;
+        token->cost = trl__smaller(cost, known);
+        links[kept] = *link;
+        links[kept++].to = to;
         count += is_new;
         tokens[count].cost = INFINITY;
-        tokens[count].extra = 0;
     }
     frame->tokens = count;
     frame->links = frame->emitting = kept;
 }
 
-static int emit(trl__decoder *d, step *s, const cutoff *c, const float *acoustic, trl_error *err)
+static int emit(trl__decoder *d, step *s, const trl__cutoff *c, sounds heard, trl_error *err)
 {
     uint32_t tried = 0;
-    int code = try_arcs(d, s, c, acoustic, &tried, err);
+    int code = try_arcs(d, s, c, heard, &tried, err);
     if (code == 0)
         code = reserve(d, (uint64_t)tried + 1, err);
     if (code < 0)
@@ -458,16 +419,18 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     return close_frame(d, &s, err);
 }
 
-static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
+static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, trl_error *err)
 {
-    cutoff c;
-    int code = choose_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    trl__cutoff c;
+    int code = trl__decoder_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    if (code == 0 && group->stamps)
+        code = ask_for_scores(d, &c, group, f, err);
     if (code == 0)
         code = add_frame(d, err);
     if (code < 0)
         return code;
     step s = begin_step(d, c.beam);
-    code = emit(d, &s, &c, acoustic, err);
+    code = emit(d, &s, &c, (sounds){group->scores + (size_t)f * group->step, group->stride}, err);
     if (code == 0)
         code = close_frame(d, &s, err);
     const trl__frame *frame = &d->frames[d->frame_count - 1];
@@ -479,41 +442,45 @@ static int advance_frame(trl__decoder *d, const float *acoustic, trl_error *err)
     return code;
 }
 
-/* Scores become costs, a row for each frame. */
-static int take_scores(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
+/* A wrong number anywhere is refused, whether the search would have met it or not. */
+static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_error *err)
 {
-    size_t tied_states = (size_t)d->tied;
-    int is_wrong = 0;
-    for (size_t tied = 0; tied < tied_states; tied++)
-        for (size_t f = 0; f < (size_t)frames; f++) {
-            float cost = -scores[tied * stride + f];
-            is_wrong |= !(cost > -INFINITY);
-            d->acoustic[f * tied_states + tied] = cost;
-        }
-    if (!is_wrong)
-        return 0;
-    size_t f = 0, tied = 0;
-    while (d->acoustic[f * tied_states + tied] > -INFINITY)
-        if (++tied == tied_states) {
-            tied = 0;
-            f++;
-        }
-    return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
-                     (size_t)d->settled + d->frame_count - 1 + f, (double)-d->acoustic[f * tied_states + tied]);
+    for (size_t f = 0; f < (size_t)g->frames; f++) {
+        const float *scores = g->scores + f * g->step;
+        int is_wrong = 0;
+        for (size_t tied = 0; tied < (size_t)d->tied; tied++)
+            is_wrong |= !(scores[tied * g->stride] < INFINITY);
+        for (size_t tied = 0; is_wrong && tied < (size_t)d->tied; tied++)
+            if (!(scores[tied * g->stride] < INFINITY))
+                return trl__fail(err, TRL_ENUMBER, "the log-likelihood of tied state %zu in frame %zu is %g", tied,
+                                 (size_t)d->settled + d->frame_count - 1 + f, (double)scores[tied * g->stride]);
+    }
+    return 0;
+}
+
+static void begin_group(trl__decoder *d)
+{
+    if (++d->group == 0) {
+        memset(d->asked, 0, (size_t)d->graph->states * sizeof *d->asked);
+        d->group = 1;
+    }
+}
+
+int trl__decoder_advance_group(trl__decoder *d, trl__score_group *group, trl_error *err)
+{
+    if (d->frame_count == 0 || d->is_finished)
+        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
+    int code = group->stamps ? 0 : check_scores(d, group, err);
+    begin_group(d);
+    for (int32_t f = 0; code == 0 && f < group->frames; f++)
+        code = advance_frame(d, group, f, err);
+    return code;
 }
 
 int trl__decoder_advance(trl__decoder *d, const float *scores, int32_t frames, size_t stride, trl_error *err)
 {
-    if (d->frame_count == 0 || d->is_finished)
-        return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
-    int code = 0;
-    for (int32_t f = 0; code == 0 && f < frames; f += TRL__BLOCK) {
-        int32_t count = frames - f < TRL__BLOCK ? frames - f : TRL__BLOCK;
-        code = take_scores(d, scores + f, count, stride, err);
-        for (int32_t k = 0; code == 0 && k < count; k++)
-            code = advance_frame(d, d->acoustic + (size_t)k * (size_t)d->tied, err);
-    }
-    return code;
+    trl__score_group all = {.frames = frames, .scores = scores, .stride = stride, .step = 1};
+    return trl__decoder_advance_group(d, &all, err);
 }
 
 /* ---- the end ---- */
@@ -525,8 +492,8 @@ static void price_ends(trl__decoder *d)
     trl__token *tokens = d->tokens + last->first_token;
     float best = INFINITY, best_end = INFINITY;
     for (uint32_t i = 0; i < last->tokens; i++) {
-        best = smaller(best, tokens[i].cost);
-        best_end = smaller(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
+        best = trl__smaller(best, tokens[i].cost);
+        best_end = trl__smaller(best_end, tokens[i].cost + d->graph->final[tokens[i].state]);
     }
     d->raw.reached_end = best_end < INFINITY;
     d->best_end = d->raw.reached_end ? best_end : best;

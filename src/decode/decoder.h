@@ -2,7 +2,8 @@
  *
  *     trl__decoder_create(graph, &options, &decoder, err);                      // one per thread; memory is reused
  *     trl__decoder_begin(decoder, err);
- *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result
+ *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result …
+ *     while (…) trl__decoder_advance_group(decoder, group, err);                // … or scores that are made when they are needed
  *     trl__decoder_partial(decoder, 0, &words, &count, err);                    // the best words so far
  *     trl__decoder_settle(decoder, 3000, &piece, &is_forced, err);              // lets go of what can't change any more
  *     trl__decoder_finish(decoder, &raw, err);                                  // the pruned raw lattice, the decoder's until the next begin
@@ -52,6 +53,23 @@ int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
 /* scores[tied * stride + f]: log-likelihood of frame f of this call, natural logarithm, for every tied state of the graph; -INFINITY: impossible.
  * TRL_ENUMBER: one is NaN or infinite; the utterance can't go on then. */
 int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
+
+/* Scores of a few frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. */
+typedef struct trl__score_group trl__score_group;
+struct trl__score_group {
+    int32_t frames;
+    const float *scores; /* of tied state s in frame f: scores[s * stride + f * step] */
+    size_t stride, step;
+    uint32_t *stamps; /* by tied state: `number` once it was asked for; NULL: all scores are there */
+    uint32_t number;
+    int32_t *wanted; /* what was asked for and is not there; room for one more than there are tied states */
+    int32_t count;
+    int (*fill)(trl__score_group *group, int32_t frame, trl_error *err); /* makes what is wanted, from this frame on */
+    void *user;                                                          /* fill's */
+};
+
+/* As trl__decoder_advance. */
+int trl__decoder_advance_group(trl__decoder *decoder, trl__score_group *group, trl_error *err);
 
 /* The words of the best token (settled = 0), or those that all tokens of the last frame have in common, which will not change any more
  * (settled = 1); valid until the next call. */

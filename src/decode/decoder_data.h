@@ -16,7 +16,6 @@
 #include <math.h>
 
 #define TRL__NO_LINK UINT32_MAX
-#define TRL__BLOCK 16 /* frames whose scores are brought into the search's order at a time: a cache line of floats */
 
 typedef struct trl__token {
     int32_t state;
@@ -42,6 +41,12 @@ typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
 
+typedef struct trl__cutoff {
+    float best, limit;   /* of a frame's tokens: those up to the limit go on */
+    uint32_t best_token; /* the first of the best */
+    float beam;          /* for the next frame's */
+} trl__cutoff;
+
 struct trl__decoder {
     const trl_graph *graph;
     trl__decode_options options;
@@ -62,7 +67,7 @@ struct trl__decoder {
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    float *acoustic;        /* TRL__BLOCK rows of `tied`: costs, unscaled */
+    uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
     uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
@@ -74,6 +79,13 @@ struct trl__decoder {
     size_t state_capacity, final_capacity, time_capacity, arc_capacity;
     trl__decoder_counts counts;
 };
+
+static inline float trl__smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
 
 /* What ending at a token of the last frame costs above the best end. */
 static inline float trl__end_extra(const trl__decoder *d, const trl__token *token)

@@ -115,8 +115,8 @@ static int rises(const uint32_t *numbers, size_t count, size_t end, uint32_t ste
 
 static int read_spoken(trl_graph *g, trl_error *err)
 {
-    const void *words, *first, *units;
-    size_t word_count, first_count, unit_count;
+    const void *words = NULL, *first = NULL, *units = NULL;
+    size_t word_count = 0, first_count = 0, unit_count = 0;
     int code = trl__container_array(g->file, "spoken_words", sizeof *g->spoken_word, &words, &word_count, err);
     if (code == 0)
         code = trl__container_array(g->file, "spoken_first", sizeof *g->spoken_first, &first, &first_count, err);

@@ -49,16 +49,23 @@ int trl__lattice_add_state(trl_lattice *l, trl_error *err)
     return 0;
 }
 
-static int add_transitions(trl_lattice *l, const int32_t *transitions, uint32_t count, trl_error *err)
+int trl__keep_transitions(int32_t **list, size_t *used, size_t *capacity, const int32_t *transitions, uint32_t count,
+                          trl_error *err)
 {
-    if (count > UINT32_MAX - l->transition_count)
+    if (count > UINT32_MAX - *used)
         return trl__fail(err, TRL_ELIMIT, "a lattice has at most 2^32 - 1 transitions; prune it");
-    if (TRL_GROW(l->transitions, l->transition_capacity, l->transition_count + count) < 0)
+    if (trl__grow((void **)list, capacity, *used + count, sizeof **list) < 0)
         return trl__fail_memory(err);
     if (count > 0)
-        memcpy(l->transitions + l->transition_count, transitions, count * sizeof *transitions);
-    l->transition_count += count;
+        memcpy(*list + *used, transitions, count * sizeof *transitions);
+    *used += count;
     return 0;
+}
+
+static int add_transitions(trl_lattice *l, const int32_t *transitions, uint32_t count, trl_error *err)
+{
+    return trl__keep_transitions(&l->transitions, &l->transition_count, &l->transition_capacity, transitions, count,
+                                 err);
 }
 
 int trl__lattice_add_arc(trl_lattice *l, const trl_lattice_arc *arc, const int32_t *transitions, trl_error *err)

@@ -51,7 +51,8 @@ typedef struct aligning {
 
 static int find_open(aligning *a, int32_t state, size_t words, size_t frames, uint32_t *out, trl_error *err)
 {
-    const int32_t *w = a->words + a->word_count - words, *f = a->frames + a->frame_count - frames;
+    const int32_t *w = words > 0 ? a->words + a->word_count - words : NULL;
+    const int32_t *f = frames > 0 ? a->frames + a->frame_count - frames : NULL;
     size_t size = 2 + words + frames;
     uint64_t number = a->open_count;
     if (TRL_GROW(a->key, a->key_capacity, size) < 0)

@@ -80,7 +80,7 @@ static int sort_result(trl__determinizer *d, sorted *s, trl_error *err)
     return 0;
 }
 
-/* Transitions [first, end) of a trl__trace that has `frames` of them. */
+/* Transitions [first, end) of a trace that has `frames` of them. */
 static int32_t *spell(trl__determinizer *d, uint32_t at, int32_t frames, int32_t first, int32_t end)
 {
     int32_t *string = trl__scratch_get(&d->string, (size_t)(end - first) + 1, sizeof *string);

@@ -33,6 +33,10 @@ int trl__lattice_add_state(trl_lattice *lattice, trl_error *err);
 int trl__lattice_add_arc(trl_lattice *lattice, const trl_lattice_arc *arc, const int32_t *transitions, trl_error *err);
 int trl__lattice_set_end(trl_lattice *lattice, const trl_lattice_end *end, const int32_t *transitions, trl_error *err);
 
+/* Adds transitions to a growing list, of which a lattice has at most 2^32 - 1. */
+int trl__keep_transitions(int32_t **list, size_t *used, size_t *capacity, const int32_t *transitions, uint32_t count,
+                          trl_error *err);
+
 /* Returns TRL_EINVAL where an arc leads to no higher state, ways to a state or to ends differ in their frames, TRL_ENUMBER where a cost is not finite. */
 int trl__lattice_finish(trl_lattice *lattice, trl_error *err);
 

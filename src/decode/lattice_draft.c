@@ -5,20 +5,13 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- filling ---- */
 
 static int keep_transitions(trl__lattice_draft *d, const int32_t *transitions, uint32_t count, trl_error *err)
 {
-    if (count > UINT32_MAX - d->transition_count)
-        return trl__fail(err, TRL_ELIMIT, "a lattice has at most 2^32 - 1 transitions; prune it");
-    if (TRL_GROW(d->transitions, d->transition_capacity, d->transition_count + count) < 0)
-        return trl__fail_memory(err);
-    if (count > 0)
-        memcpy(d->transitions + d->transition_count, transitions, count * sizeof *transitions);
-    d->transition_count += count;
-    return 0;
+    return trl__keep_transitions(&d->transitions, &d->transition_count, &d->transition_capacity, transitions, count,
+                                 err);
 }
 
 static void name_state(trl__lattice_draft *d, int32_t state)
@@ -251,9 +244,9 @@ static int copy_state(const sorter *s, int32_t at, trl_lattice *lattice, trl_err
     int code = trl__lattice_add_state(lattice, err);
     for (size_t i = s->first[at]; code == 0 && i < s->first[at + 1]; i++) {
         trl_lattice_arc arc = *arc_at(s, i);
-        const int32_t *transitions = d->transitions + arc.transition;
+        const int32_t *transitions = arc.duration > 0 ? d->transitions + arc.transition : NULL;
         if ((arc.next = s->number[arc.next]) >= 0)
-            code = trl__lattice_add_arc(lattice, &arc, arc.duration > 0 ? transitions : NULL, err);
+            code = trl__lattice_add_arc(lattice, &arc, transitions, err);
     }
     if (code < 0 || !end)
         return code;

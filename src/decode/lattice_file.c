@@ -6,8 +6,6 @@
 #include "feat/feature_format.h"
 #include "fst/fst_format.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Places ---- */
@@ -174,16 +172,10 @@ static int write_machine(const trl_lattice_writer *w, const char *path, const tr
 
 static int add_to_folder(const trl_lattice_writer *w, const char *id, const trl_lattice *lattice, trl_error *err)
 {
-    if (strchr(id, '/') || id[0] == '.')
-        return trl__fail(err, TRL_EINVAL, "%s: utterance id '%s' can't be a file name; write an archive (ark:) instead",
-                         w->path, id);
-    const char *ending = w->form->text ? ".txt" : ".fst";
-    size_t size = strlen(w->path) + strlen(id) + strlen(ending) + 2;
-    char *path = trl__alloc(size, 1);
-    if (!path)
-        return trl__fail_memory(err);
-    snprintf(path, size, "%s/%s%s", w->path, id, ending);
-    int code = write_machine(w, path, lattice, err);
+    char *path;
+    int code = trl__utterance_path(w->path, id, w->form->text ? ".txt" : ".fst", &path, err);
+    if (code == 0)
+        code = write_machine(w, path, lattice, err);
     trl__free(path);
     return code;
 }

@@ -21,7 +21,8 @@
 #define WIDTH 100
 #define TIE 1e-5        /* words go to an empty slot rather than beside it */
 #define MOST_ROUNDS 20  /* in practice it is two or three */
-#define MOST_TRIALS 400 /* of single changes */
+#define MOST_TRIALS 400 /* of single changes, where they are cheap */
+#define TRIAL_WORK 1e6  /* what all of them may take: trials * arcs */
 #define LEAST_SHARE 0.01
 
 typedef struct slot {
@@ -254,11 +255,20 @@ static int share_out(mbr_search *m, trl_error *err)
 
 /* ---- slots ---- */
 
-static int put_slot(slot **list, size_t *capacity, int32_t *count, slot s, trl_error *err)
+static int put_slot(mbr_search *m, slot s, trl_error *err)
 {
-    if (TRL_GROW(*list, *capacity, (size_t)*count + 1) < 0)
+    if (TRL_GROW(m->slots, m->capacity, (size_t)m->count + 1) < 0)
         return trl__fail_memory(err);
-    (*list)[(*count)++] = s;
+    m->slots[m->count++] = s;
+    return 0;
+}
+
+/* One of the words that slots are made of later. */
+static int note_word(mbr_search *m, int32_t *count, slot s, trl_error *err)
+{
+    if (TRL_GROW(m->other, m->other_capacity, (size_t)*count + 1) < 0)
+        return trl__fail_memory(err);
+    m->other[(*count)++] = s;
     return 0;
 }
 
@@ -272,12 +282,12 @@ static int space_out(mbr_search *m, const slot *from, int32_t count, trl_error *
         slot s = i < count ? from[i] : (slot){0};
         if (i < count && s.word == 0)
             continue;
-        code = put_slot(&m->slots, &m->capacity, &m->count, (slot){.first = end, .end = end}, err);
+        code = put_slot(m, (slot){.first = end, .end = end}, err);
         if (i == count || code < 0)
             break;
         s.first = fmax(s.first, end);
         s.end = end = fmax(s.end, s.first);
-        code = put_slot(&m->slots, &m->capacity, &m->count, s, err);
+        code = put_slot(m, s, err);
     }
     return code;
 }
@@ -395,7 +405,8 @@ static int try_changes(mbr_search *m, double *errors, int *trials, trl_error *er
 
 static int polish(mbr_search *m, double *errors, trl_error *err)
 {
-    int trials = MOST_TRIALS, code = 1;
+    double work = 100.0 + m->lattice->first[m->lattice->states];
+    int trials = (int)fmin(MOST_TRIALS, TRIAL_WORK / work), code = 1;
     while (code > 0 && *errors >= 0) {
         code = try_changes(m, errors, &trials, err);
         if (code <= 0)
@@ -437,8 +448,7 @@ static int follow_best(mbr_search *m, trl_hypothesis *h, trl_error *err)
         h->graph += (double)arc->graph;
         h->acoustic += (double)arc->acoustic;
         if (arc->word)
-            code = put_slot(&m->other, &m->other_capacity, &count, (slot){arc->word, l->time[s], l->time[arc->next], 0},
-                            err);
+            code = note_word(m, &count, (slot){arc->word, l->time[s], l->time[arc->next], 0}, err);
         s = arc->next;
     }
     trl__free(rest);
@@ -561,8 +571,7 @@ static int judge(mbr_search *m, trl_lattice_word *words, size_t count, double *e
     size_t next = 0;
     int code = prepare(m, err);
     for (size_t i = 0; code == 0 && i < count; i++)
-        code =
-            put_slot(&m->other, &m->other_capacity, &used, (slot){words[i].word, words[i].first, words[i].end, 0}, err);
+        code = note_word(m, &used, (slot){words[i].word, words[i].first, words[i].end, 0}, err);
     if (code == 0)
         code = space_out(m, m->other, used, err);
     if (code == 0)

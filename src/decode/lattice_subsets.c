@@ -112,7 +112,6 @@ static int enlarge_table(trl__determinizer *d, trl_error *err)
     return 0;
 }
 
-/* The trl__subset of these members; *is_new: it was not there. */
 int trl__find_subset(trl__determinizer *d, size_t first, uint32_t count, int32_t time, int32_t *out, int *is_new,
                      trl_error *err)
 {

@@ -106,10 +106,10 @@ static inline double trl__member_total(const trl__determinizer *d, const trl__me
 
 /* One frame more. */
 int trl__add_trace(trl__determinizer *d, uint32_t before, int32_t transition, uint32_t *out, trl_error *err);
-uint32_t trl__walk_back(const trl__determinizer *d, uint32_t trace, int32_t steps);
+uint32_t trl__walk_back(const trl__determinizer *d, uint32_t at, int32_t steps);
 
 /* The most frames that the traces of these members have in common; `from` of them are known to be. */
-int trl__common_time(trl__determinizer *d, const trl__member *members, uint32_t count, int32_t from, int32_t *out,
+int trl__common_time(trl__determinizer *d, const trl__member *m, uint32_t count, int32_t from, int32_t *out,
                      trl_error *err);
 
 /* The subset of `count` members, from `first` on; *is_new: it was not there. */

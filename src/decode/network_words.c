@@ -193,7 +193,7 @@ static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t co
         }
     return trl__fail(b->err, TRL_EINVAL,
                      "the lexicon has no pronunciation of %zu word%s of the grammar: %s%s; add them to the lexicon, or "
-                     "leave them out",
+                     "leave them out (--skip-missing)",
                      count, count == 1 ? "" : "s", names, count > named ? " …" : "");
 }
 

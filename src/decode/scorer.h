@@ -1,18 +1,15 @@
-/* Log-likelihoods for a search: blocks of frames, all tied states, or those that are wanted.
+/* Log-likelihoods for a search, of a model or from a matrix.
  *
  *     trl__scorer_create(device, tied_states, &scorer, err);                   // one per thread
  *     trl__scorer_begin(scorer, parameters, frames, err);                      // a model on the device …
  *     trl__scorer_begin_likelihoods(scorer, matrix);                           // … or a matrix: a column per tied state
- *     for (begin = 0; begin < frames; begin = end) {
- *         end = trl__scorer_block(scorer, begin);
- *         trl__scorer_score(scorer, begin, end, NULL, &scores, &stride, err);
- *         trl__decoder_advance(decoder, scores, end - begin, stride, err);
- *     }
+ *     trl__scorer_search(scorer, decoder, err);                                // all of these frames through the search
  */
 #ifndef TRL_DECODE_SCORER_H
 #define TRL_DECODE_SCORER_H
 
 #include "backend/backend.h"
+#include "decode/decoder.h"
 
 typedef struct trl__scorer trl__scorer;
 
@@ -24,11 +21,12 @@ void trl__scorer_destroy(trl__scorer *scorer);
 int trl__scorer_begin(trl__scorer *scorer, const trl__parameters *parameters, const trl_matrix *frames, trl_error *err);
 void trl__scorer_begin_likelihoods(trl__scorer *scorer, const trl_matrix *likelihoods);
 
-/* Where a block that begins here ends best: in the cache, and long enough for the kernels. */
-int32_t trl__scorer_block(const trl__scorer *scorer, int32_t begin);
+/* The frames from `begin` on, as a group for the decoder, valid until the next call. Tied states are scored when the search first asks for them, from that frame
+ * to the end of the group. A group is long enough for the kernels to work well, and so short that most of what is scored is used: 16 frames. What the scores are does
+ * not depend on it. A matrix has all scores. */
+void trl__scorer_open(trl__scorer *scorer, int32_t begin, trl__score_group **group);
 
-/* (*scores)[tied * *stride + f]: frame begin + f, until the next call. wanted: by tied state; the others' scores are left undefined; NULL: all are. */
-int trl__scorer_score(trl__scorer *scorer, int32_t begin, int32_t end, const uint8_t *wanted, const float **scores,
-                      size_t *stride, trl_error *err);
+/* Advances the decoder by all frames, group by group. */
+int trl__scorer_search(trl__scorer *scorer, trl__decoder *decoder, trl_error *err);
 
 #endif

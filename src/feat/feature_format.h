@@ -80,6 +80,9 @@ typedef int (*trl__encode_fn)(trl_file *file, const trl_matrix *frames, const tr
 int trl__file_per_utterance(const char *path, const trl__feature_format *format, trl__encode_fn encode,
                             const trl_feature_writer_options *options, trl_feature_writer **out, trl_error *err);
 
+/* "folder/id.ending", freed by trl__free. TRL_EINVAL: the id has a slash or begins with a dot. */
+int trl__utterance_path(const char *folder, const char *id, const char *ending, char **out, trl_error *err);
+
 /* All numbers as float32, little-endian, row by row. */
 int trl__write_floats(trl_file *file, const trl_matrix *matrix, trl_error *err);
 

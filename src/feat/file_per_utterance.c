@@ -19,18 +19,28 @@ typedef struct each_writer {
     trl_file *file; /* the single file */
 } each_writer;
 
-static int add_to_folder(each_writer *w, const char *id, const trl_matrix *frames, trl_error *err)
+int trl__utterance_path(const char *folder, const char *id, const char *ending, char **out, trl_error *err)
 {
+    *out = NULL;
     if (strchr(id, '/') || id[0] == '.')
         return trl__fail(err, TRL_EINVAL, "%s: utterance id '%s' can't be a file name; write an archive (.ark) instead",
-                         w->path, id);
-    size_t size = strlen(w->path) + strlen(id) + strlen(w->ending) + 2;
-    char *path = trl__alloc(size, 1);
-    if (!path)
+                         folder, id);
+    size_t size = strlen(folder) + strlen(id) + strlen(ending) + 2;
+    *out = trl__alloc(size, 1);
+    if (!*out)
         return trl__fail_memory(err);
-    snprintf(path, size, "%s/%s%s", w->path, id, w->ending);
+    snprintf(*out, size, "%s/%s%s", folder, id, ending);
+    return 0;
+}
+
+static int add_to_folder(each_writer *w, const char *id, const trl_matrix *frames, trl_error *err)
+{
+    char *path;
     trl_file *file;
-    int code = trl_file_create(path, &file, err);
+    int code = trl__utterance_path(w->path, id, w->ending, &path, err);
+    if (code < 0)
+        return code;
+    code = trl_file_create(path, &file, err);
     trl__free(path);
     if (code < 0)
         return code;

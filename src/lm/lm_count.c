@@ -69,7 +69,7 @@ static int read_vocabulary(trl__lm_counts *counts, const char *path, trl_error *
         return code;
     while ((code = trl__source_line(&source, &line, &length, err)) > 0) {
         const char *word = trl__next_field(&line);
-        if (word && !is_no_word(word) && trl__strings_add(&counts->words, word, strlen(word)) < 0) {
+        if (word && !is_no_word(word) && trl__strings_add(&counts->words, word, trl__word_length(word)) < 0) {
             code = trl__fail_memory(err);
             break;
         }

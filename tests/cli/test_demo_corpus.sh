@@ -16,6 +16,7 @@ test "$(wc -l <one/text)" = 40 && test "$(wc -l <one/wav.scp)" = 40 && test "$(w
 for list in text wav.scp utt2spk lexicon.txt; do
     LC_ALL=C sort -c one/$list || fail "$list is not sorted"
 done
+test ! -s one/held-out.txt || fail "held out: $(cat one/held-out.txt)"
 cut -d' ' -f1 one/text | cmp - <(cut -d' ' -f1 one/wav.scp) || fail "text and wav.scp disagree"
 cut -d' ' -f2- one/text | tr ' ' '\n' | sort -u | while read -r word; do
     grep -q "^$word [A-Z]" one/lexicon.txt || fail "$word is not in the lexicon"

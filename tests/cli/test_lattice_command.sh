@@ -46,6 +46,13 @@ lattice 0 nbest plain.ark -n 9
 cp out plain.nbest
 lattice 0 nbest lat.ark -n 9
 equal "$out" "$(<plain.nbest)" "the strings of plain lattices"
+printf 'both \n0 1 11 1 1,20\n0 1 12 1 2,5\n1 2 13 0\n2 3 0 3 1,1\n3 0.5,0\n\n' >both.txt
+lattice 0 nbest both.txt
+equal "$out" "$(printf 'both\t1\t3.5\t6\t1 3')" "the strings of a plain lattice"
+lattice 0 copy -q both.txt --determinize -o ark,t:-
+equal "$(grep -c ,12 <<<"$out") $(grep -c ,11 <<<"$out")" "1 0" "the best path: $out"
+lattice 0 info both.txt
+contains "$out" "arcs              4" "a plain lattice"
 expect 0 bash -c "'$TRELLIS' lattice copy -q - <lat.txt | '$TRELLIS' lattice copy -q - -o ark,t:-"
 equal "$(tr '\t' ' ' <<<"$out")" "$(<lat.txt)" "through pipes"
 

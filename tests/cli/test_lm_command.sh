@@ -37,7 +37,7 @@ expect 0 "$TRELLIS" lm -q text --cutoff 1,2 -o cut.arpa
 equal "$(grep '^ngram' cut.arpa | tr '\n' ' ')" "ngram 1=9 ngram 2=10 ngram 3=1 " "the numbers of --cutoff 1,2"
 expect 0 "$TRELLIS" lm -q text --prune 10 -o pruned.arpa
 equal "$(grep -c '^ngram [23]=0$' pruned.arpa)" 2 "everything pruned"
-printf 'turn 1\nleft 2\n' >vocabulary
+printf 'turn 1\nleft 2\nleft(2) 3\n' >vocabulary
 expect 0 "$TRELLIS" lm text --vocabulary vocabulary -o small.arpa
 contains "$err" "9 words, 4 unknown; n-grams by order: 5" "a vocabulary"
 

@@ -6,11 +6,10 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["TRELLIS_SOURCE_DIR"], "tests"))
 import kaldi_lattices
-from kaldi_lattices import Arc, Lattice
+from kaldi_lattices import Arc, Lattice, faults, path, wrong
 
 try:
     import kaldifst
@@ -20,18 +19,6 @@ except ImportError:
 
 TRELLIS = os.environ["TRELLIS"]
 LATTICES = 60
-folder = tempfile.TemporaryDirectory()
-faults = 0
-
-
-def path(name):
-    return os.path.join(folder.name, name)
-
-
-def wrong(text):
-    global faults
-    print(f"WRONG: {text}")
-    faults += 1
 
 
 def run(*command):
@@ -168,5 +155,5 @@ if shutil.which("fstshortestdistance"):
         if any(not fields[2].startswith(("word", "<eps>")) for fields in arcs):
             wrong(f"{name}.txt has no words")
 
-print(f"{LATTICES} lattices, {faults} faults")
+print(f"{LATTICES} lattices, {len(faults)} faults")
 sys.exit(1 if faults else 0)

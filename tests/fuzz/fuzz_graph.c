@@ -19,6 +19,11 @@ static void use_graph(const trl_graph *g)
         if (g->tied[g->arcs[a].transition] < 0 && g->arcs[a].transition)
             abort();
     trl_fst_destroy(fst);
+    for (int32_t w = 0; g->spoken_word && w < g->words; w++)
+        for (uint32_t i = g->spoken_word[w]; i < g->spoken_word[w + 1]; i++)
+            for (uint32_t k = g->spoken_first[i]; k < g->spoken_first[i + 1]; k++)
+                if (g->spoken_units[k] < 0)
+                    abort();
 }
 
 static void read_all(const uint8_t *data, size_t size)

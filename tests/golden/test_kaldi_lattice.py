@@ -5,29 +5,16 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["TRELLIS_SOURCE_DIR"], "tests"))
 import kaldi_lattices
+from kaldi_lattices import faults, path, wrong
 
 TRELLIS = os.environ["TRELLIS"]
 GOLDEN = os.path.join(os.environ["TRELLIS_SHARED"], "golden/kaldi/an4-mono")
 if not os.path.isdir(GOLDEN):
     print("skipped: Kaldi's lattices of AN4 are not here (../shared/golden/kaldi/an4-mono)")
     sys.exit(77)
-
-folder = tempfile.TemporaryDirectory()
-faults = 0
-
-
-def path(name):
-    return os.path.join(folder.name, name)
-
-
-def wrong(text):
-    global faults
-    print(f"WRONG: {text}")
-    faults += 1
 
 
 def run(*arguments, code=0):
@@ -131,5 +118,5 @@ for name, lattice in lattices.items():
             wrong(f"{name}: {words} costs {found.get(words)} instead of {cost}")
 
 paths = sum(len(lattice.paths()) for lattice in lattices.values())
-print(f"{len(lattices)} lattices, {paths} paths, {compared} of them in our own, {faults} faults")
+print(f"{len(lattices)} lattices, {paths} paths, {compared} of them in our own, {len(faults)} faults")
 sys.exit(1 if faults or len(lattices) != 2 or paths < 100 or compared < 20 else 0)

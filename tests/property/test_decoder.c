@@ -260,6 +260,22 @@ static void check_settled(trl__decoder *d, int32_t *settled, size_t *settled_cou
         assert_int_equal(words[i], settled[i]);
 }
 
+static void free_lattice(trl__raw_lattice *lattice)
+{
+    free(lattice->first);
+    free(lattice->arcs);
+    free(lattice->final);
+    free(lattice->time);
+}
+
+static int32_t count_tied_states(const trl_graph *graph)
+{
+    int32_t count = 0;
+    for (int32_t i = 1; i <= graph->transitions; i++)
+        count = graph->tied[i] >= count ? graph->tied[i] + 1 : count;
+    return count;
+}
+
 static void pieces_do_not_matter(void **state)
 {
     (void)state;
@@ -296,15 +312,94 @@ static void pieces_do_not_matter(void **state)
             better += raw->reached_end && best.graph + SCALE * best.acoustic > c.best;
         }
         settled_words += (int)settled_count;
-        free(whole.first);
-        free(whole.arcs);
-        free(whole.final);
-        free(whole.time);
+        free_lattice(&whole);
         trl__decoder_destroy(d);
         free_case(&c);
     }
     assert_true(settled_words > CASES / 2 && better > CASES / 50);
     trl__best_words_free(&best);
+}
+
+/* ---- Scores on demand ---- */
+
+/* Makes what is wanted from a table; the rest of the group is poison. */
+typedef struct maker {
+    const float *table; /* frames by tied state */
+    int32_t tied, frames, begin;
+    float *scores;
+    uint32_t *stamps;
+    int32_t *wanted;
+    int made;
+} maker;
+
+static int make_scores(trl__score_group *g, int32_t frame, trl_error *err)
+{
+    (void)err;
+    maker *m = g->user;
+    for (int32_t i = 0; i < g->count; i++)
+        for (int32_t f = frame; f < g->frames; f++)
+            m->scores[(size_t)g->wanted[i] * g->stride + (size_t)f * g->step] =
+                m->table[g->wanted[i] * m->frames + m->begin + f];
+    m->made += g->count;
+    g->count = 0;
+    return 0;
+}
+
+static trl__score_group next_group(maker *m, int32_t begin, uint32_t number, random_source *r)
+{
+    int32_t frames = 1 + (int32_t)random_below(r, 9);
+    frames = frames > m->frames - begin ? m->frames - begin : frames;
+    int by_state = random_chance(r, 0.5);
+    m->begin = begin;
+    for (int32_t i = 0; i < m->tied * 16; i++)
+        m->scores[i] = NAN;
+    return (trl__score_group){.frames = frames,
+                              .scores = m->scores,
+                              .stride = by_state ? 16 : 1,
+                              .step = by_state ? 1 : (size_t)m->tied,
+                              .stamps = m->stamps,
+                              .number = number,
+                              .wanted = m->wanted,
+                              .fill = make_scores,
+                              .user = m};
+}
+
+static void scores_on_demand_are_the_same(void **state)
+{
+    (void)state;
+    random_source r = {7};
+    int made = 0, could = 0;
+    for (int i = 0; i < CASES; i++) {
+        test_case c = make_case(&r);
+        trl__decode_options o = narrow(&r);
+        float scores[16 * 8];
+        uint32_t stamps[8] = {0};
+        int32_t wanted[9], tied = count_tied_states(c.graph);
+        maker m = {c.scores, tied, c.frames, 0, scores, stamps, wanted, 0};
+        trl__decoder *d;
+        const trl__raw_lattice *raw;
+        assert_true(tied < 8);
+        assert_int_equal(trl__decoder_create(c.graph, &o, &d, NULL), 0);
+        assert_int_equal(trl__decoder_begin(d, NULL), 0);
+        assert_int_equal(trl__decoder_advance(d, c.scores, c.frames, (size_t)c.frames, NULL), 0);
+        assert_int_equal(trl__decoder_finish(d, &raw, NULL), 0);
+        trl__raw_lattice whole = copy_lattice(raw);
+        assert_int_equal(trl__decoder_begin(d, NULL), 0);
+        uint32_t number = 0;
+        for (int32_t f = 0; f < c.frames;) {
+            trl__score_group group = next_group(&m, f, ++number, &r);
+            assert_int_equal(trl__decoder_advance_group(d, &group, NULL), 0);
+            could += tied;
+            f += group.frames;
+        }
+        assert_int_equal(trl__decoder_finish(d, &raw, NULL), 0);
+        assert_same_lattice(raw, &whole);
+        made += m.made;
+        free_lattice(&whole);
+        trl__decoder_destroy(d);
+        free_case(&c);
+    }
+    assert_true(made < could * 9 / 10); /* and nothing is made twice, or that nobody needs */
 }
 
 /* ---- What can go wrong ---- */
@@ -423,6 +518,7 @@ int main(void)
         cmocka_unit_test(best_path_is_the_shortest),
         cmocka_unit_test(lattice_is_what_is_within_its_beam),
         cmocka_unit_test(pieces_do_not_matter),
+        cmocka_unit_test(scores_on_demand_are_the_same),
         cmocka_unit_test(wrong_scores_are_refused),
         cmocka_unit_test(nothing_may_be_left),
         cmocka_unit_test(cycles_that_read_nothing_are_refused),

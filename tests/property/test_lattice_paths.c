@@ -31,7 +31,7 @@ static test_case make_case(random_source *r)
     double best = INFINITY, sum = 0;
     c.view = trl_lattice_look(c.lattice);
     c.all = lattice_paths(c.lattice);
-    c.probability = malloc(c.all.count * sizeof *c.probability);
+    c.probability = malloc((c.all.count + 1) * sizeof *c.probability);
     for (size_t i = 0; i < c.all.count; i++)
         best = fmin(best, path_cost(&c.all.items[i], &c.scale));
     for (size_t i = 0; i < c.all.count; i++)
@@ -78,7 +78,7 @@ static void nbest_are_the_shortest(void **state)
     size_t shorter = 0;
     for (int i = 0; i < CASES; i++) {
         test_case c = make_case(&r);
-        double *costs = malloc(c.all.count * sizeof *costs);
+        double *costs = malloc((c.all.count + 1) * sizeof *costs);
         uint8_t *seen = calloc(c.all.count + 1, 1);
         size_t n = random_below(&r, 20);
         trl_nbest *list;
@@ -149,7 +149,8 @@ static void pruning_keeps_what_is_within_the_beam(void **state)
             const lattice_path *p = &c.all.items[k];
             size_t found = 0;
             for (size_t n = 0; n < left.count; n++)
-                found += memcmp(&left.items[n], p, sizeof *p) == 0;
+                found += same_words(&left.items[n], p) && left.items[n].graph == p->graph &&
+                         left.items[n].acoustic == p->acoustic && left.items[n].frames == p->frames;
             assert_true(found == 1 || (found == 0 && path_cost(p, &c.scale) > best + beam - 1e-6));
         }
         /* A pruned lattice has nothing more to lose. */
@@ -408,6 +409,49 @@ static void confidence_is_the_probability(void **state)
     trl_lattice_destroy(lattice);
 }
 
+/* A long recording is compared in a band: 400 places, each with two words of its own and sometimes none. */
+static void long_lattices_are_compared_near_by(void **state)
+{
+    (void)state;
+    const int32_t places = 400, transitions[] = {1, 1, 1};
+    random_source r = {7};
+    trl_lattice *lattice;
+    trl_lattice_scale scale = {0, 1, 0};
+    double best[400], sum = 0;
+    assert_int_equal(trl__lattice_create(NULL, &lattice, NULL), 0);
+    for (int32_t i = 0; i <= places; i++) {
+        double p[] = {0.5 + 0.04 * random_below(&r, 12), 0, 0};
+        int ways = i % 10 == 0 ? 2 + (int)random_below(&r, 2) : 1;
+        p[0] = ways == 1 ? 1 : p[0];
+        p[1] = ways == 3 ? 0.7 * (1 - p[0]) : 1 - p[0];
+        p[2] = 1 - p[0] - p[1];
+        assert_int_equal(trl__lattice_add_state(lattice, NULL), 0);
+        for (int k = 0; i < places && k < ways; k++) {
+            trl_lattice_arc arc = {i + 1, k < 2 ? 1 + 2 * i + k : 0, (float)-log(p[k]), 0, 0, 3};
+            assert_int_equal(trl__lattice_add_arc(lattice, &arc, transitions, NULL), 0);
+        }
+        if (i < places) {
+            best[i] = p[0];
+            sum += 1 - p[0];
+        }
+    }
+    assert_int_equal(trl__lattice_set_end(lattice, &(trl_lattice_end){0, 0, 0, 0}, NULL, NULL), 0);
+    assert_int_equal(trl__lattice_finish(lattice, NULL), 0);
+    for (int is_mbr = 0; is_mbr < 2; is_mbr++) {
+        trl_hypothesis *h;
+        assert_int_equal((is_mbr ? trl_lattice_mbr : trl_lattice_best)(lattice, &scale, &h, NULL), 0);
+        assert_int_equal(h->count, places);
+        for (int32_t i = 0; i < places; i++) {
+            assert_int_equal(h->words[i].word, 1 + 2 * i);
+            assert_int_equal(h->words[i].first, 3 * i);
+            assert_true(fabs(h->words[i].confidence - best[i]) < 1e-4);
+        }
+        assert_true(fabs(h->expected_errors - sum) < 1e-3 * sum);
+        trl_hypothesis_destroy(h);
+    }
+    trl_lattice_destroy(lattice);
+}
+
 /* ---- what can go wrong ---- */
 
 static int do_all(const trl_lattice *lattice, const trl_lattice_scale *scale, double *posterior)
@@ -489,6 +533,7 @@ int main(void)
         cmocka_unit_test(errors_are_means_over_paths),
         cmocka_unit_test(risk_is_least),
         cmocka_unit_test(confidence_is_the_probability),
+        cmocka_unit_test(long_lattices_are_compared_near_by),
         cmocka_unit_test(wrong_input_and_no_memory),
         cmocka_unit_test(nothing_has_no_words),
     };

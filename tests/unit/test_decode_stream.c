@@ -9,7 +9,7 @@
 #define SECONDS 150
 #define MOST_WORDS 2000
 
-static const char *const words[] = {"AB", "CA", "B", "LONG"};
+static const char *const words[] = {"AB", "CA", "B", "LONG", "ABC"}; /* LONG is ABC twice, which costs more */
 static const char *const spelled[] = {"\0\1", "\2\0", "\1", "\0\1\2\0\1\2"}; /* phones */
 static const size_t lengths[] = {2, 2, 1, 6};
 
@@ -80,7 +80,7 @@ static void make_models(const char *settings)
         trl_model_destroy(model);
         model = other;
     }
-    must(trl_grammar_word_loop(words, 4, NULL, &grammar, &err));
+    must(trl_grammar_word_loop(words, 5, NULL, &grammar, &err));
     must(trl_graph_build(model, lexicon, grammar, NULL, &graph, NULL, &err));
     trl_fst_destroy(grammar);
 }
@@ -98,7 +98,7 @@ static int set_up(void **state)
     if (temp_folder_make(state) != 0)
         return -1;
     must(trl_findings_create(&findings, &err));
-    lexicon = lexicon_of("AB A B\nCA C A\nB B\nLONG A B C A B C\n");
+    lexicon = lexicon_of("AB A B\nCA C A\nB B\nLONG A B C A B C\nABC A B C\n");
     must(make_sound());
     make_models(NULL);
     return 0;
@@ -275,10 +275,12 @@ static void other_scales_choose_the_same(void **state)
     trl_decode_stream_options o = trl_decode_stream_defaults();
     size_t count = 40 * RATE;
     write_wave(samples, count);
+    decode_file(o.decode, &other);
     o.decode.language_scale = 15;
-    o.decode.word_penalty = 5;
+    o.decode.word_penalty = -5;
     o.decode.lattice_beam = 10;
     decode_file(o.decode, &one);
+    assert_true(one.count > other.count);
     trl_stream_summary s = decode_pieces(o, count, 5000, &other);
     assert_int_equal(s.forced, 0);
     assert_same(&other, &one);

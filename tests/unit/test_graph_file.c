@@ -216,6 +216,36 @@ static void survives_lack_of_memory(void **state)
     trl_model_destroy(m);
 }
 
+/* Units by place, the words in the order of the table; a phone that the model lacks is no pronunciation. */
+static void knows_how_words_are_said(void **state)
+{
+    (void)state;
+    trl_model_options o = trl_model_defaults();
+    o.word_positions = 1;
+    trl_model *m = model_of("ab AA B\n", 2, &o);
+    trl_graph *g = build(m, "ab AA B\na AA\na B\nc B AA\n", LOOP("c", "a"));
+    const char *const said[] = {"B_B", "AA_E", "AA_S", "B_S"};
+    const uint32_t words[] = {0, 0, 1, 3}, first[] = {0, 2, 3, 4};
+    assert_int_equal(g->words, 3);
+    assert_memory_equal(g->spoken_word, words, sizeof words);
+    assert_memory_equal(g->spoken_first, first, sizeof first);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(g->spoken_units[i], trl_model_find_unit(m, said[i]));
+    trl_fst *fst;
+    trl_graph *foreign, *again;
+    must(trl_graph_to_fst(g, &fst, &err));
+    must(trl_graph_from_fst(m, fst, &foreign, &err));
+    assert_null(foreign->spoken_word);
+    must(trl_graph_write(foreign, temp_path("f.trg"), &err));
+    must(trl_graph_read(temp_path("f.trg"), &again, &err));
+    assert_null(again->spoken_word);
+    trl_fst_destroy(fst);
+    trl_graph_destroy(again);
+    trl_graph_destroy(foreign);
+    trl_graph_destroy(g);
+    trl_model_destroy(m);
+}
+
 /* ---- What it fits ---- */
 
 static void fits_its_model_alone(void **state)
@@ -273,6 +303,13 @@ static void same_graph(const trl_graph *a, const trl_graph *b)
     assert_memory_equal(a->final, b->final, states * sizeof *a->final);
     assert_memory_equal(a->arcs, b->arcs, (size_t)a->first[states] * sizeof *a->arcs);
     assert_memory_equal(a->tied, b->tied, ((size_t)a->transitions + 1) * sizeof *a->tied);
+    assert_int_equal(a->spoken_word != NULL, b->spoken_word != NULL);
+    if (a->spoken_word) {
+        uint32_t spoken = a->spoken_word[a->words];
+        assert_memory_equal(a->spoken_word, b->spoken_word, ((size_t)a->words + 1) * sizeof *a->spoken_word);
+        assert_memory_equal(a->spoken_first, b->spoken_first, (spoken + 1) * sizeof *a->spoken_first);
+        assert_memory_equal(a->spoken_units, b->spoken_units, a->spoken_first[spoken] * sizeof *a->spoken_units);
+    }
     assert_string_equal(trl_graph_provenance(a), trl_graph_provenance(b));
     assert_int_equal(trl_symbols_count(a->symbols), trl_symbols_count(b->symbols));
     assert_string_equal(trl_symbols_name(a->symbols, 2), trl_symbols_name(b->symbols, 2));
@@ -310,7 +347,7 @@ static int from_memory(const unsigned char *bytes, size_t size, trl_graph **grap
 {
     trl__container *file;
     *graph = NULL;
-    int code = trl__container_from_memory("bytes", bytes, size, TRL__GRAPH_KIND, 1, &file, &err);
+    int code = trl__container_from_memory("bytes", bytes, size, TRL__GRAPH_KIND, TRL__GRAPH_VERSION, &file, &err);
     return code < 0 ? code : trl__graph_from_container(file, graph, &err);
 }
 
@@ -373,6 +410,12 @@ static void refuses_nonsense(void **state)
     WRONG(g->first[0], 1, "arcs");
     WRONG(g->tied[0], 0, "tied");
     WRONG(g->tied[2], -1, "tied");
+    WRONG(g->spoken_word[0], 1, "the pronunciations");
+    WRONG(g->spoken_word[1], g->spoken_word[2] + 1, "the pronunciations");
+    WRONG(g->spoken_first[0], 1, "the pronunciations");
+    WRONG(g->spoken_first[1], 0, "the pronunciations");
+    WRONG(g->spoken_first[1], g->spoken_first[2] + 1, "the pronunciations");
+    WRONG(g->spoken_units[0], -1, "a unit that can't be");
     trl_graph_destroy(g);
 }
 
@@ -397,17 +440,12 @@ static void refuses_cycles_without_frames(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(leaves_words_out),
-        cmocka_unit_test(knows_symbols_of_back_off),
-        cmocka_unit_test(counts_costs),
-        cmocka_unit_test(survives_lack_of_memory),
-        cmocka_unit_test(fits_its_model_alone),
-        cmocka_unit_test(refuses_foreign_machines),
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(sees_every_flipped_byte_and_cut),
-        cmocka_unit_test(refuses_nonsense),
-        cmocka_unit_test(refuses_cycles_without_frames),
+        cmocka_unit_test(says_what_is_wrong),        cmocka_unit_test(leaves_words_out),
+        cmocka_unit_test(knows_symbols_of_back_off), cmocka_unit_test(counts_costs),
+        cmocka_unit_test(survives_lack_of_memory),   cmocka_unit_test(knows_how_words_are_said),
+        cmocka_unit_test(fits_its_model_alone),      cmocka_unit_test(refuses_foreign_machines),
+        cmocka_unit_test(reads_what_was_written),    cmocka_unit_test(sees_every_flipped_byte_and_cut),
+        cmocka_unit_test(refuses_nonsense),          cmocka_unit_test(refuses_cycles_without_frames),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -218,14 +218,14 @@ static trl__placed *placed_for(const trl__cpu_stream *stream, const trl__search 
     return NULL;
 }
 
-static int check_rows(const trl__search *s, const trl__placed *placed, const trl__mixtures *m, trl_error *err)
+static int check_rows(const trl__search *s, const trl__mixtures *m, trl_error *err)
 {
     for (int32_t r = 0; r < s->rows; r++) {
         const trl__row *row = &s->row[r];
-        if (row->tied < 0 || row->tied >= m->tied_states || row->first < placed->begin || row->end > placed->end)
+        if (row->tied < 0 || row->tied >= m->tied_states || row->first < s->begin || row->end > s->end)
             return trl__fail(err, TRL_EINVAL, "row %d: tied state %d of %d, frames %d to %d of %d to %d", (int)r,
-                             (int)row->tied, (int)m->tied_states, (int)row->first, (int)row->end, (int)placed->begin,
-                             (int)placed->end);
+                             (int)row->tied, (int)m->tied_states, (int)row->first, (int)row->end, (int)s->begin,
+                             (int)s->end);
     }
     return 0;
 }
@@ -280,13 +280,14 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
     for (size_t i = 0; i < count; i++) {
         trl__search *s = &searches[i];
         trl__placed *placed = placed_for(stream, s, i, err);
-        int code = placed ? check_rows(s, placed, m, err) : TRL_EINVAL;
+        int code = placed ? check_rows(s, m, err) : TRL_EINVAL;
         if (code < 0)
             return code;
         const trl__kept *kept = s->keep ? keep_best(&stream->kept[i], s) : NULL;
         stream->kept[i].rows = kept ? s->rows : 0;
         s->gaussians = 0;
-        for (int32_t from = placed->begin; from < placed->end; from += TRL__PIECE)
+        int32_t from = placed->begin + (s->begin - placed->begin) / TRL__PIECE * TRL__PIECE;
+        for (; from < s->end; from += TRL__PIECE)
             score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, placed, kept, s, from);
     }
     return 0;
