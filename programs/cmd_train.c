@@ -13,6 +13,8 @@
 
 extern const cli_command cmd_train;
 
+#define NOT_GIVEN INT32_MIN
+
 struct values {
     cli_common common;
     frontend_input frontend;
@@ -25,7 +27,7 @@ struct values {
     double total, power, audit, beam, variance_floor, least_count, variance_prior, silence_between;
 };
 
-static const struct values defaults = {.iterations = 4,
+static const struct values defaults = {.iterations = NOT_GIVEN,
                                        .sample = 256000,
                                        .lda_splice = 4,
                                        .lda_dim = 39,
@@ -168,6 +170,8 @@ static int set_options(job *j)
     int code = check_features(v);
     if (code == 0 && !(v->total >= 0 && v->total <= INT32_MAX))
         code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
+    if (code == 0 && v->iterations != NOT_GIVEN && v->iterations < 1)
+        code = cli_usage_error(&cmd_train, "iterations per round: 1 to 10000, not %d", v->iterations);
     if (code == 0)
         code = set_stage_options(v, o);
     if (code)
@@ -184,7 +188,7 @@ static int set_options(job *j)
     o->components = v->components;
     o->total_gaussians = (int64_t)v->total;
     o->occupancy_power = v->power;
-    o->iterations = v->iterations;
+    o->iterations = v->iterations != NOT_GIVEN ? v->iterations : 0;
     o->audit = v->audit;
     o->beam = v->beam;
     o->best_component = v->best_component;
@@ -234,7 +238,7 @@ static double time_left(const job *j, const trl_iteration *n)
     double grows = n->score + n->accumulate + n->estimate, stays = n->load + n->alpha + n->backtrack;
     double left = 0, times = 1;
     for (int i = n->number + 1; i <= n->of; i++) {
-        if ((i - n->first - flat) % j->options.iterations == 0)
+        if ((i - n->first - flat) % trl_train_iterations(&j->options) == 0)
             times *= 2;
         left += n->seconds * (stays + times * grows) / (stays + grows);
     }
@@ -424,7 +428,7 @@ static const cli_option options[] = {
     {"from", 0, CLI_TEXT, offsetof(struct values, from), "MODEL",
      "a model that the first stage starts from: it need not be mono then"},
     {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N",
-     "with each number of Gaussians, before it is doubled (default 4)"},
+     "with each number of Gaussians, before it is doubled (default 4; 6 where mono is the only stage)"},
 
     {.name = "The stage mono", .kind = CLI_GROUP},
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",

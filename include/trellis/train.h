@@ -77,7 +77,7 @@ typedef struct trl_train_options {
     double sample_frames; /* states with more frames are estimated from a random sample of so many; default 256,000 */
     int lda_splice;       /* frames on either side; default 4 */
     int lda_dim;          /* default 39 */
-    int iterations;       /* per round; default 4 */
+    int iterations;       /* per round; 0, the default: 4, or 6 where mono is all there is */
     int margin;           /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
     double audit;         /* share of utterances searched in the band and widely; at least 50; default 0.002 */
     double beam;          /* of first alignments; default 400 */
@@ -100,6 +100,7 @@ typedef struct trl_train_options {
 } trl_train_options;
 
 TRL_API trl_train_options trl_train_defaults(void);
+TRL_API int trl_train_iterations(const trl_train_options *options); /* per round */
 TRL_API int trl_train_options_check(const trl_train_options *options, trl_error *err);
 
 /* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see

@@ -27,7 +27,6 @@ trl_train_options trl_train_defaults(void)
                                .sample_frames = 256000,
                                .lda_splice = 4,
                                .lda_dim = 39,
-                               .iterations = 4,
                                .margin = TRL_MARGIN_AUTO,
                                .audit = 0.002,
                                .beam = a.beam,
@@ -35,6 +34,12 @@ trl_train_options trl_train_defaults(void)
                                .least_count = e.least_count,
                                .variance_prior = 20,
                                .unknown_words = TRL_UNKNOWN_SKIP};
+}
+
+/* A step to other stages needs alignments only; a model that is used itself gains by more (held-out speakers of AN4). */
+int trl_train_iterations(const trl_train_options *o)
+{
+    return o->iterations > 0 ? o->iterations : strcmp(o->stages, "mono") == 0 ? 6 : 4;
 }
 
 static int check_contexts(const trl_train_options *o, trl_error *err)
@@ -61,7 +66,7 @@ int trl_train_options_check(const trl_train_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "components per state: 1 to 100000, not %d", o->components);
     if (o->total_gaussians < 0)
         return trl__fail(err, TRL_EINVAL, "the total number of Gaussians can't be negative");
-    if (o->iterations < 1 || o->iterations > 10000)
+    if (o->iterations < 0 || o->iterations > 10000)
         return trl__fail(err, TRL_EINVAL, "iterations per round: 1 to 10000, not %d", o->iterations);
     if (o->margin < TRL_MARGIN_FULL)
         return trl__fail(err, TRL_EINVAL, "the margin is a number of frames, auto or full");
@@ -99,12 +104,12 @@ char *trl__train_options_print(const trl_train_options *o)
              "context = %d %d\nquestions = %.200s\nleaves = %d\nleast_leaf_frames = %.9g\nleast_gain = %.9g\n"
              "varmix = %.9g %.9g\ncontext_gaussians = %" PRId64
              "\nsample_frames = %.9g\nlda_splice = %d\nlda_dim = %d\n",
-             o->stages, method_name(o->em), o->components, o->total_gaussians, o->occupancy_power, o->iterations,
-             o->margin, o->audit, o->beam, o->best_component, o->variance_floor, o->least_count, o->variance_prior,
-             o->seed, o->unknown_words, o->channel, o->model.states, o->model.silence_states, o->model.silence_topology,
-             o->model.word_positions, o->model.self_loop, o->model.silence_between, o->model.silence, o->model.noise,
-             o->context_left, o->context_right, o->questions ? "given" : "made", o->leaves, o->least_leaf_frames,
-             o->least_gain, o->varmix_alpha, o->varmix_beta, o->context_gaussians, o->sample_frames, o->lda_splice,
-             o->lda_dim);
+             o->stages, method_name(o->em), o->components, o->total_gaussians, o->occupancy_power,
+             trl_train_iterations(o), o->margin, o->audit, o->beam, o->best_component, o->variance_floor,
+             o->least_count, o->variance_prior, o->seed, o->unknown_words, o->channel, o->model.states,
+             o->model.silence_states, o->model.silence_topology, o->model.word_positions, o->model.self_loop,
+             o->model.silence_between, o->model.silence, o->model.noise, o->context_left, o->context_right,
+             o->questions ? "given" : "made", o->leaves, o->least_leaf_frames, o->least_gain, o->varmix_alpha,
+             o->varmix_beta, o->context_gaussians, o->sample_frames, o->lda_splice, o->lda_dim);
     return trl__strdup(text);
 }
