@@ -17,6 +17,7 @@ static void say_absent(json_t *result)
     for (int i = 0; i < LADDER_RUNGS; i++)
         if (trigrams[i])
             bench_absent(result, trigrams[i], "");
+    bench_absent(result, "confidence_ece", "");
 }
 
 static void measure(decode_bench *b, decode_data *d, const trl_model *model, const trl_fst *grammar,
@@ -50,6 +51,7 @@ void decode_measure_an4(decode_bench *b)
         snprintf(key, sizeof key, "an4_wer_%s", decode_rungs[i]);
         measure(b, &d, models[i], d.loop, test, key, "uniform word loop");
     }
+    decode_measure_confidence(b, &d, models[1], test);
     bench_check(trl_lexicon_fold_case(d.lexicon, &err), &err); /* the trigrams' words have small letters */
     snprintf(path, sizeof path, "%.4000s/lm/an4_full.trigram.arpa", d.place);
     bench_check(trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &trigram, NULL, &err), &err);

@@ -58,6 +58,9 @@ void decode_free_models(trl_model *models[LADDER_RUNGS]);
 /* The models of AN4's training part. With --quick those of an earlier run with this program, if there was one. */
 void decode_an4_models(const decode_bench *b, decode_data *d, trl_model *models[LADDER_RUNGS]);
 
+/* Calibration of confidences; --plot draws it. */
+void decode_measure_confidence(decode_bench *b, decode_data *d, const trl_model *model, const trl_corpus *test);
+
 /* ---- Words at all settings (decode_sweep.c) ---- */
 
 /* What was said, and what was recognised at each setting, as files in the run's folder; more corpora may be added. */

@@ -8,7 +8,7 @@ python=$TRELLIS_SOURCE_DIR/build/venv/bin/python
 [ -x "$python" ] || skip "scripts/setup test has not made build/venv"
 [ -z "${TRELLIS_SANITIZE:-}" ] || skip "under a sanitizer this takes minutes"
 
-expect 0 "$bench" decode --tiny --json "$folder/result.json"
+expect 0 "$bench" decode --tiny --json "$folder/result.json" --plot "$folder/confidence.svg"
 expect 0 "$python" - "$folder/result.json" "$TRELLIS_SHARED" <<'PYTHON'
 import json, os, sys
 result = json.load(open(sys.argv[1]))
@@ -23,5 +23,10 @@ for keys, data in (an4, "an4"), (fsdd, "fsdd"):
         assert not there or 0 <= result[key] < 40, (key, result[key])
 for rung in rungs:
     assert result[f"an4_wer_cv_{rung}"] is None and result[f"an4_cross_wer_{rung}"] is None, rung
+if result["confidence_ece"] is not None:
+    assert 0 < result["confidence_ece"] < 0.3 and 700 < sum(b["words"] for b in result["confidence_bins"]) < 850, result["confidence_bins"]
 PYTHON
+if command -v gnuplot >/dev/null && [ -d "$TRELLIS_SHARED/data/an4" ]; then
+    [ -s "$folder/confidence.svg" ] || wrong "no picture was drawn"
+fi
 finish
