@@ -14,9 +14,8 @@ typedef struct sweep_work {
 
 static trl_lattice_scale scale_of(int setting)
 {
-    return (trl_lattice_scale){.acoustic = 1.0 / (DECODE_FIRST_SCALE + setting / DECODE_PENALTIES),
-                               .graph = 1,
-                               .insertion = 0.5 * (setting % DECODE_PENALTIES)};
+    int language = DECODE_FIRST_SCALE + setting / DECODE_PENALTIES;
+    return (trl_lattice_scale){.acoustic = 1.0 / language, .graph = 1, .insertion = 0.5 * (setting % DECODE_PENALTIES)};
 }
 
 const char *decode_setting_text(int setting, char text[32])

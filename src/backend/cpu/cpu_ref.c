@@ -184,25 +184,21 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__plac
     return 0;
 }
 
-static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__search *s, int32_t node, int32_t t,
-                    float *share, trl__local_stats *local, trl_error *err)
-{
-    trl__placed placed = {.source = s->frames};
-    trl__gmm_work work = {
-        .m = m, .placed = &placed, .scratch = share, .tied = s->node_tied[node], .first = t, .end = t + 1};
-    return add_shares(stream, &work, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])], local, err);
-}
-
 static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
                            trl__local_stats *local, trl_error *err)
 {
     (void)kept;
-    float *share = trl__cpu_scratch(stream, m);
-    int code = share ? 0 : trl__fail_memory(err);
+    trl__placed placed = {.source = s->frames};
+    trl__gmm_work work = {.m = m, .placed = &placed, .scratch = trl__cpu_scratch(stream, m)};
+    int code = work.scratch ? 0 : trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++)
-        for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++)
-            if (trl__is_sampled(s, s->node_tied[n], t))
-                code = add_cell(stream, m, s, n, t, share, local, err);
+        for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++) {
+            work.tied = s->node_tied[n];
+            work.first = t;
+            work.end = t + 1;
+            if (trl__is_sampled(s, work.tied, t))
+                code = add_shares(stream, &work, &s->gamma[s->gamma_offset[n] + (t - s->node_first[n])], local, err);
+        }
     if (code == 0)
         trl__add_arc_counts(s, local);
     return code;
