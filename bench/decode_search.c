@@ -36,7 +36,7 @@ static int score_all(search_clock *c, const trl_matrix *frames, trl_error *err)
         code = group->fill(group, 0, err);
         for (int32_t f = 0; code == 0 && f < group->frames; f++)
             for (size_t tied = 0; tied < c->tied_states; tied++)
-                trl_matrix_row(&c->likelihoods, (size_t)(begin + f))[tied] =
+                trl_matrix_row(&c->likelihoods, (size_t)begin + (size_t)f)[tied] =
                     group->scores[tied * group->stride + (size_t)f * group->step];
     }
     return code;

@@ -8,7 +8,8 @@
 
 typedef struct speed_task {
     decode_bench *bench;
-    const char *name;  /* "mono", "tri" */
+    const char *name;  /* "mono", "tri" … */
+    double kaldi;      /* CPU seconds per second of sound that Kaldi needed */
     char place[4096];  /* of AN4 */
     char folder[4096]; /* for files of this run */
     char said[4200];   /* the folder of `test` */

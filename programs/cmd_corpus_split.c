@@ -36,7 +36,11 @@ static int split(const struct values *v, const trl_split_options *options, const
 {
     trl_error err;
     unsigned char *apart = calloc(trl_corpus_count(corpus) + 1, 1);
-    int code = apart ? trl_corpus_split(corpus, options, apart, &err) : cli_error(&err, TRL_ENOMEM, "out of memory");
+    if (!apart) {
+        cli_error(&err, TRL_ENOMEM, "out of memory");
+        return cli_failure(&err);
+    }
+    int code = trl_corpus_split(corpus, options, apart, &err);
     for (int which = 0; code == 0 && which < 2; which++)
         code = trl_corpus_write(corpus, apart, which, arguments[1 + which], &err);
     for (int which = 0; code == 0 && which < 2; which++)

@@ -295,7 +295,8 @@ static int is_live(const struct values *v, int count, char **arguments)
 {
     if (v->raw != 0 || v->follow != 0 || v->partial || v->pause != 0)
         return 1;
-    return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods;
+    int wants_lattice = v->lattice || v->mbr || (v->to && strncmp(v->to, "nbest", 5) == 0);
+    return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods && !wants_lattice;
 }
 
 static int decode_live(const job *j, int count, char **arguments)
@@ -383,19 +384,20 @@ static const cli_option options[] = {
     {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
      "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
     {"online", 0, CLI_FLAG, offsetof(struct values, online), NULL,
-     "frames of a corpus are normalised as those of a stream, in one pass: the same words as from a pipe"},
-    {"partial", 0, CLI_FLAG, offsetof(struct values, partial), NULL,
-     "a stream: write JSON lines that show what it looks like so far, too"},
-    {"pause", 0, CLI_NUMBER, offsetof(struct values, pause), "SECONDS",
-     "a stream: so much silence behind a word ends an utterance (default: the stream is one)"},
-    {"raw", 0, CLI_NUMBER, offsetof(struct values, raw), "HZ",
-     "a stream of 16-bit samples (little-endian, one channel) without a header, of this rate"},
-    {"follow", 0, CLI_NUMBER, offsetof(struct values, follow), "SECONDS",
-     "a stream from a file that grows, until it has not grown for so long"},
-    {"pid", 0, CLI_INT, offsetof(struct values, pid), "PID", "with --follow: the sound ends with this process, too"},
+     "frames are normalised as those of a stream: with --no-adapt, the same words as from a pipe"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {.name = "Sound that comes while it is decoded", .kind = CLI_GROUP},
+    {"partial", 0, CLI_FLAG, offsetof(struct values, partial), NULL,
+     "write JSON lines that show what it looks like so far, too"},
+    {"pause", 0, CLI_NUMBER, offsetof(struct values, pause), "SECONDS",
+     "so much silence behind a word ends an utterance (default: the stream is one)"},
+    {"raw", 0, CLI_NUMBER, offsetof(struct values, raw), "HZ",
+     "16-bit samples (little-endian, one channel) of this rate, without a header"},
+    {"follow", 0, CLI_NUMBER, offsetof(struct values, follow), "SECONDS",
+     "a file that grows, until it has not grown for so long"},
+    {"pid", 0, CLI_INT, offsetof(struct values, pid), "PID", "with --follow: the sound ends with this process, too"},
     {0}};
 
 const cli_command cmd_decode = {
@@ -425,12 +427,32 @@ const cli_command cmd_decode = {
         "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
         "three times: two passes decode and estimate a linear transform for each speaker (fMLLR) along the words they "
         "found, the last one decodes with adapted frames. Who has less than 500 frames of speech is decoded with the "
-        "model's mixtures for frames as they come, and so is sound from a pipe. With --no-adapt everybody is.",
+        "model's mixtures for frames as they come, and so is sound from a pipe. With --no-adapt everybody is.\n\n"
+        "Sound from a pipe (-) is decoded while it comes, and so is a file with --follow, --raw, --partial or --pause. "
+        "WAV and samples without a header (--raw) are read as they come; other formats wait for their end. Words are "
+        "written when they are final: "
+        "when all ways that are still searched have them, a second later as a rule, after thirty seconds by choice of "
+        "the best. Memory does not grow with the sound. A frame is searched when those that its derivatives need "
+        "and a block of ten are there: some 0.16 s behind, "
+        "with another rate than the model's up to 4096 samples more. Ctrl-C ends the sound; what came is decoded.\n\n"
+        "A stream can't be normalised by its mean. Where the model's front end does so, by utterance or by speaker, "
+        "the "
+        "mean of the last six seconds is taken, and at the beginning that of the first. Files are treated the same "
+        "with "
+        "--online: then their words, times and costs are those of the stream. There are no lattices of a stream, "
+        "so no confidences; - with --lattice, --mbr or --to nbest is read to its end first, as a file.\n\n"
+        "With --pause each utterance has a line, its name a number, and is decoded as if it were alone. --partial "
+        "writes three kinds of JSON lines: what it looks like (id, time, settled: words that will not change, "
+        "tentative), "
+        "words that are final (id, time, final: with start and end), and at the end of an utterance all of it, as --to "
+        "jsonl. Times are seconds from the start of the stream.",
     .options = options,
     .examples = "trellis decode mono.trm loop.trg data/test\n"
                 "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
                 "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12\n"
-                "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark",
+                "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark\n"
+                "arecord -f S16_LE -r 16000 | trellis decode mono.trm loop.trg - --pause 0.5\n"
+                "trellis decode mono.trm loop.trg growing.wav --follow 5 --partial",
     .least = 3,
     .most = 1 << 20,
     .values_size = sizeof(struct values),

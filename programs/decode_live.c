@@ -20,6 +20,7 @@ typedef struct live_job {
     char *name;     /* of the sound */
     size_t number;  /* of the utterance, from 1 */
     int has_begun;  /* text: its line */
+    size_t count;   /* of its words */
     double start;   /* of the utterance, where one has begun */
     json_t *words;  /* of the utterance */
     char *shown;    /* the last partial result */
@@ -130,6 +131,9 @@ static int use_words(void *user, const trl_stream_words *w, trl_error *err)
 {
     live_job *j = user;
     char name[600];
+    j->count += w->words.count;
+    if (w->ends_utterance && j->count == 0 && j->number > 1) /* the silence behind the last pause */
+        return 0;
     name_utterance(j, name, sizeof name);
     int code = j->live->format == LIVE_TEXT  ? write_words_text(j, w, name, err)
                : j->live->format == LIVE_CTM ? write_words_ctm(j, w, err)
@@ -137,6 +141,7 @@ static int use_words(void *user, const trl_stream_words *w, trl_error *err)
     if (w->ends_utterance) {
         j->number++;
         j->has_begun = 0;
+        j->count = 0;
         j->start = w->stop;
     }
     return code;
@@ -288,7 +293,10 @@ static void say_summary(const live_job *j, double elapsed)
     if (s.words == 0)
         cli_say(common, "no words were found");
     if (s.forced > 0)
-        cli_say(common, "%zu times words had to be chosen before all ways agreed; a narrower beam may help", s.forced);
+        cli_say(
+            common,
+            "%zu times the best words so far had to decide, in long silence or because ways did not agree within 30 s",
+            s.forced);
     if (s.lost > 0)
         cli_say(common, "%zu utterances came to where the graph has no way on, and were cut there", s.lost);
     else if (s.unfinished > 0)

@@ -78,7 +78,7 @@ UNUSED_OK static float random_eighths(random_source *r, uint32_t below)
 /* Arcs that read nothing lead upwards in an order of states that has nothing to do with their numbers. */
 UNUSED_OK static trl_graph *random_graph(const graph_kind *kind, random_source *r)
 {
-    int32_t from[200], order[200];
+    int32_t from[200], order[200] = {0};
     trl__network_arc arcs[200];
     assert_true(kind->arcs <= 200 && kind->states <= 200);
     for (int32_t s = 0; s < kind->states; s++) {

@@ -318,8 +318,9 @@ static float sample_of(const uint8_t *b, coding kind)
     switch (kind) {
     case PCM_8: return (float)(b[0] - 128) / 128;
     case PCM_16: return (float)(int16_t)trl__le16(b) / 32768;
-    case PCM_24:
-        return (float)((int32_t)((uint32_t)b[0] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 24) / 256) / 8388608;
+    case PCM_24: /* as the upper bytes of 32 bits */
+        return (float)((double)(int32_t)((uint32_t)b[0] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 24) /
+                       2147483648.0);
     case PCM_32: return (float)((double)(int32_t)trl__le32(b) / 2147483648.0);
     default: return trl__float_of_bits(trl__le32(b));
     }

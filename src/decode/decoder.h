@@ -81,7 +81,7 @@ int trl__decoder_is_alive(const trl__decoder *decoder); /* 0: no way is left */
 
 /* What all ways of today have in common, up to the last frame where they meet, comes back as a raw lattice of its own, whose only end is there, at
  * cost 0. The decoder forgets it, and goes on as if it had not. *piece: the decoder's until the next call of it or of finish; NULL: nothing is settled. Where more than
- * `most` frames would be kept, half of them are settled by force, along the best way of the moment: *is_forced, and from there on the search may find
+ * `most` frames would be kept, half of them are settled by force, along the best way of the moment on which words can still come: *is_forced, and from there on the search may find
  * other words than it would have.
  *
  * The words of all pieces and of what finish returns, each found by trl__best_words_find, are those of the whole lattice. */

@@ -6,7 +6,8 @@
  * same before it.
  *
  * Nothing makes such a frame come. Where none did for too long, the best way of the moment decides: those that part from it in the
- * older half of what is kept are given up. Cost: O(what is kept). */
+ * older half of what is kept are given up. That happens in long silence, where silence before the next word and at the end of all are
+ * searched side by side; so the way must be one on which words can still come, if there is such a way. Cost: O(what is kept). */
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
@@ -33,11 +34,63 @@ static size_t find_entry(const trl__decoder *d, uint32_t *token)
 
 /* ---- by force ---- */
 
-/* The token by which the best way of the moment enters frame t. */
-static uint32_t entry_of_best(const trl__decoder *d, size_t t)
+/* A walk through the graph. */
+typedef struct walk {
+    uint32_t *seen; /* by state: the number of the last walk that came there */
+    int32_t *stack;
+    size_t capacity;
+} walk;
+
+/* Can a word come from this state on? Returns 1 or 0; -1: out of memory. The answer is near: a word, or the few states behind the last one. */
+static int leads_to_word(const trl_graph *g, int32_t state, uint32_t number, walk *w)
+{
+    size_t count = 0;
+    if (TRL_GROW(w->stack, w->capacity, 1) < 0)
+        return -1;
+    w->stack[count++] = state;
+    w->seen[state] = number;
+    while (count > 0) {
+        int32_t s = w->stack[--count];
+        for (uint64_t i = g->first[s]; i < g->first[s + 1]; i++) {
+            if (g->arcs[i].word)
+                return 1;
+            if (w->seen[g->arcs[i].next] == number)
+                continue;
+            if (TRL_GROW(w->stack, w->capacity, count + 1) < 0)
+                return -1;
+            w->seen[g->arcs[i].next] = number;
+            w->stack[count++] = g->arcs[i].next;
+        }
+    }
+    return 0;
+}
+
+/* The best token of the last frame that words can come from; where there is none, the best. */
+static int choose_way(const trl__decoder *d, uint32_t *token, trl_error *err)
+{
+    const trl__frame *last = &d->frames[d->frame_count - 1];
+    const trl__token *tokens = d->tokens + last->first_token;
+    walk w = {.seen = trl__alloc_zero((size_t)d->graph->states + 1, sizeof *w.seen)};
+    int is_found = 0, answer = w.seen ? 0 : -1;
+    *token = trl__best_token(d, last);
+    for (uint32_t i = 0; answer >= 0 && i < last->tokens; i++) {
+        if (is_found && !(tokens[i].cost < tokens[*token].cost))
+            continue;
+        answer = leads_to_word(d->graph, tokens[i].state, i + 1, &w);
+        if (answer > 0) {
+            is_found = 1;
+            *token = i;
+        }
+    }
+    trl__free(w.seen);
+    trl__free(w.stack);
+    return answer < 0 ? trl__fail_memory(err) : 0;
+}
+
+/* The token by which the way of a token of the last frame enters frame t. */
+static uint32_t entry_of_way(const trl__decoder *d, uint32_t token, size_t t)
 {
     size_t frame = d->frame_count - 1;
-    uint32_t token = trl__best_token(d, &d->frames[frame]);
     for (;;) {
         const trl__frame *f = &d->frames[frame];
         uint32_t back = d->tokens[f->first_token + token].back;
@@ -72,11 +125,14 @@ static void give_up(trl__decoder *d, const trl__frame *before, const trl__frame 
 
 static int settle_by_force(trl__decoder *d, size_t t, trl_error *err)
 {
-    uint32_t entry = entry_of_best(d, t);
-    give_up(d, NULL, &d->frames[t], entry);
+    uint32_t token;
+    int code = choose_way(d, &token, err);
+    if (code < 0)
+        return code;
+    give_up(d, NULL, &d->frames[t], entry_of_way(d, token, t));
     for (size_t k = t + 1; k < d->frame_count; k++)
         give_up(d, &d->frames[k - 1], &d->frames[k], 0);
-    int code = trl__decoder_compact(d, t, err);
+    code = trl__decoder_compact(d, t, err);
     return code < 0 ? code : trl__decoder_prune(d, 1, err);
 }
 

@@ -101,7 +101,8 @@ static int begin(trl__determinizer *d, const trl__raw_lattice *raw, const trl__d
     find_rests(d);
     d->best = d->places[0].rest;
     /* Sums come in different orders. A way that leads nowhere costs INFINITY and is beyond any limit. */
-    d->limit = fmin(d->best + o->beam + 1e-6 + 1e-9 * fabs(d->best), DBL_MAX);
+    d->beam = o->beam + 1e-6 + 1e-9 * fabs(d->best);
+    d->limit = fmin(d->best + d->beam, DBL_MAX);
     return 0;
 }
 
@@ -152,7 +153,7 @@ static int find_word_arc(trl__determinizer *d, const trl__raw_place *p, const tr
     return arc->transition ? trl__add_trace(d, p->trace, arc->transition, &f->trace, err) : 0;
 }
 
-static int follow_arcs(trl__determinizer *d, int32_t state, double room, trl_error *err)
+static int follow_arcs(trl__determinizer *d, int32_t state, trl_error *err)
 {
     const trl__raw_lattice *raw = d->raw;
     trl__raw_place *p = &d->places[state];
@@ -164,7 +165,7 @@ static int follow_arcs(trl__determinizer *d, int32_t state, double room, trl_err
     for (uint32_t a = raw->first[state]; code == 0 && a < raw->first[state + 1]; a++) {
         const trl__raw_arc *arc = &raw->arcs[a];
         double total = p->total + raw_cost(d, arc);
-        if (total + d->places[arc->next].rest > room)
+        if (d->places[arc->next].rest == INFINITY)
             continue;
         if (arc->word)
             code = find_word_arc(d, p, arc, total, err);
@@ -190,7 +191,7 @@ static int close_subset(trl__determinizer *d, trl__subset *s, trl_error *err)
         while (code == 0 && d->waiting[w]) {
             int32_t state = (int32_t)(64 * w) + __builtin_ctzll(d->waiting[w]);
             d->waiting[w] &= d->waiting[w] - 1;
-            code = follow_arcs(d, state, d->limit - s->cost, err);
+            code = follow_arcs(d, state, err);
             if (d->raw->final[state] < INFINITY)
                 consider_end(d, s, state, &end);
         }
@@ -218,7 +219,9 @@ static int count_words(trl__determinizer *d, trl_error *err)
             d->word_bucket[word] = mark | d->bucket_count;
             d->buckets[d->bucket_count++] = (trl__word_bucket){.word = word, .total = INFINITY};
         }
-        d->buckets[(uint32_t)d->word_bucket[word]].count++;
+        trl__word_bucket *b = &d->buckets[(uint32_t)d->word_bucket[word]];
+        b->count++;
+        b->total = fmin(b->total, d->found[i].total + d->places[d->found[i].state].rest);
     }
     if (d->bucket_count > 1)
         qsort(d->buckets, d->bucket_count, sizeof *d->buckets, by_word);
@@ -244,6 +247,8 @@ static void insert_member(const trl__determinizer *d, trl__word_bucket *b, trl__
     b->count++;
 }
 
+/* A member is left out only where no way to this subset could make it part of the lattice: by what it costs above the best member, and never by what the way
+ * here costs. So ways of different costs come to the same subsets. */
 static int place_members(trl__determinizer *d, trl_error *err)
 {
     size_t first = d->member_count;
@@ -257,9 +262,8 @@ static int place_members(trl__determinizer *d, trl_error *err)
     for (size_t i = 0; i < d->found_count; i++) {
         const trl__found_arc *f = &d->found[i];
         trl__word_bucket *b = &d->buckets[(uint32_t)d->word_bucket[f->word]];
-        double total = f->total + d->places[f->state].rest;
-        b->total = total < b->total ? total : b->total;
-        insert_member(d, b, (trl__member){f->state, f->trace, f->graph, f->acoustic});
+        if (f->total + d->places[f->state].rest <= b->total + d->beam)
+            insert_member(d, b, (trl__member){f->state, f->trace, f->graph, f->acoustic});
     }
     d->member_count = first;
     return 0;
@@ -274,9 +278,11 @@ static int make_arcs(trl__determinizer *d, int32_t from, trl_error *err)
     if (TRL_GROW(d->arcs, d->arc_capacity, d->arc_count + d->bucket_count) < 0)
         return trl__fail_memory(err);
     s->arc = d->arc_count;
-    s->arcs = (uint32_t)d->bucket_count;
     for (size_t i = 0; code == 0 && i < d->bucket_count; i++) {
         const trl__word_bucket *b = &d->buckets[i];
+        if (s->cost + b->total > d->limit)
+            continue;
+        s->arcs++;
         d->arcs[d->arc_count] = (trl__word_arc){.from = from,
                                                 .next = -1,
                                                 .word = b->word,

@@ -67,7 +67,7 @@ typedef struct trl__word_bucket {
 
 struct trl__determinizer {
     const trl__raw_lattice *raw;
-    double scale, limit, best;
+    double scale, beam, limit, best;
     size_t most_bytes;
 
     trl__raw_place *places;

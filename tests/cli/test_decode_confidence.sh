@@ -71,6 +71,8 @@ mistake() { # mistake PART WORDS …
     contains "$err" "$part" "decode $*"
 }
 mistake "--nbest" sounds --to nbest --nbest 0
-mistake "a stream has no lattice" - --to nbest
-mistake "a stream has no lattice" - --mbr
+mistake "a stream has no lattice" - --pause 1 --to nbest
+mistake "a stream has no lattice" - --partial --mbr
+expect 0 "$TRELLIS" decode tones.trm loop.trg - -q --mbr <sounds/anna/anna01.wav # read to its end first
+[ "${out%% *}" = stdin ] || wrong "--mbr from a pipe: $out"
 finish

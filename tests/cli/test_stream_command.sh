@@ -103,6 +103,7 @@ END
 # ---- Pauses ----
 expect 0 "$TRELLIS" decode tones.trm loop.trg - -q --pause 0.5 <paused.wav
 [ "$(wc -l <<<"$out")" -ge 5 ] || wrong "--pause finds no utterances: $out"
+! grep -v ' ' <<<"$out" || wrong "--pause: an utterance without words: $out"
 [ "${out%% *}" = stdin-0001 ] || wrong "name of the first utterance: $out"
 decode 0 paused.wav -q --online
 [ "$(words_of out | tr -d ' \n')" = "$(expect 0 "$TRELLIS" decode tones.trm loop.trg paused.wav -q --pause 0.5 && words_of out | tr -d ' \n')" ] ||

@@ -25,6 +25,12 @@ expect 0 trellis features show --json broken.trf
 [ "$(ls aligned/*.TextGrid | wc -l)" = 80 ] || wrong "not 80 TextGrids"
 [ "$(wc -l <aligned/words.ctm)" -ge 80 ] || wrong "words.ctm has fewer words than there are utterances"
 contains "$(<report.html)" "<svg" "the report's pictures"
+[ "$(wc -l <words.found)" = "$(wc -l <test/text)" ] || wrong "not a line of words for each utterance"
+for name in words phrases; do # of 123 words
+    expect 0 trellis score test/text $name.found
+    errors=$(sed -n 's/^ *\([0-9]*\) errors in .*/\1/p' <<<"$out")
+    [ "${errors:-99}" -lt 45 ] || wrong "$errors wrong words of voices that were not heard: $out"
+done
 contains "$(<better.html)" "<h2>Stages" "the report of a training in stages"
 contains "$(<ao.dot)" "digraph" "the tree of AO"
 [ "$(wc -l <better-aligned/words.ctm)" = "$(wc -l <aligned/words.ctm)" ] || wrong "the better model aligns other words"

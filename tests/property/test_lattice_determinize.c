@@ -163,6 +163,25 @@ static void memory_narrows_the_beam(void **state)
     assert_true(narrower > CASES / 40 && some > CASES / 80);
 }
 
+/* Two words, the second 3 worse, lead to the same two places, one of them 4 worse: 7 behind the best with the second word, and yet the words end in one state. */
+static void ways_of_different_costs_meet(void **state)
+{
+    (void)state;
+    uint32_t first[] = {0, 4, 5, 6, 6};
+    trl__raw_arc arcs[] = {{1, 1, 1, 0, 0}, {2, 1, 1, 4, 0}, {1, 1, 2, 3, 0},
+                           {2, 1, 2, 7, 0}, {3, 2, 3, 0, 0}, {3, 2, 4, 0, 0}};
+    float final[] = {INFINITY, INFINITY, INFINITY, 0};
+    int32_t time[] = {0, 1, 1, 2};
+    const trl__raw_lattice raw = {
+        .states = 4, .frames = 2, .first = first, .arcs = arcs, .final = final, .time = time, .reached_end = 1};
+    double kept;
+    trl_lattice *lattice = determinize(&raw, 6, 0, &kept);
+    trl_lattice_view view = trl_lattice_look(lattice);
+    assert_int_equal(view.states, 3);
+    assert_int_equal(view.first[3], 4);
+    trl_lattice_destroy(lattice);
+}
+
 static void memory_may_fail_anywhere(void **state)
 {
     (void)state;
@@ -202,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_within_the_beam_are_kept),
         cmocka_unit_test(memory_narrows_the_beam),
+        cmocka_unit_test(ways_of_different_costs_meet),
         cmocka_unit_test(memory_may_fail_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

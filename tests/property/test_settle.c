@@ -159,6 +159,36 @@ static void force_bounds_what_is_kept(void **state)
     assert_true(forced > CASES / 5);
 }
 
+/* Two loops side by side, for ever: from the cheaper one no word can come, so force chooses the other. */
+static void force_leaves_a_way_to_words(void **state)
+{
+    (void)state;
+    const int32_t from[] = {0, 1, 0, 2, 2, 3};
+    const trl__network_arc arcs[] = {{1, 1, 0, 0}, {1, 1, 0, 0}, {2, 1, 0, 0.5f},
+                                     {2, 1, 0, 0}, {3, 2, 1, 0}, {3, 2, 0, 0}};
+    random_source r = {14};
+    test_case c = {.graph = make_graph(4, 2, from, arcs, 6),
+                   .frames = 60,
+                   .options = trl__decode_defaults(),
+                   .scale = {(double)SCALE, 1, 0}};
+    trl__decoder *d;
+    whole_path path = {.count = 0};
+    c.graph->tied[1] = 0;
+    c.graph->tied[2] = 1;
+    c.graph->final[0] = c.graph->final[2] = INFINITY;
+    c.options.acoustic_scale = (double)SCALE;
+    c.scores = calloc(2 * 60, sizeof *c.scores);
+    for (int32_t t = 0; t < 60; t++)
+        c.scores[(t < 40 ? 60 : 0) + t] = -8; /* forty frames of the first, twenty of the second */
+    assert_int_equal(trl__decoder_create(c.graph, &c.options, &d, NULL), 0);
+    assert_true(search_in_pieces(d, &c, 10, &path, &r) > 0);
+    assert_int_equal(path.frames, 60);
+    assert_int_equal(path.count, 1);
+    assert_int_equal(path.words[0], 1);
+    trl__decoder_destroy(d);
+    free_case(&c);
+}
+
 static void nothing_settles_before_or_after(void **state)
 {
     (void)state;
@@ -183,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_make_up_the_whole),
         cmocka_unit_test(force_bounds_what_is_kept),
+        cmocka_unit_test(force_leaves_a_way_to_words),
         cmocka_unit_test(nothing_settles_before_or_after),
     };
     return RUN(tests);

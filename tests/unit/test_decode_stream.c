@@ -9,7 +9,7 @@
 #define SECONDS 150
 #define MOST_WORDS 2000
 
-static const char *const words[] = {"AB", "CA", "B", "LONG", "ABC"}; /* LONG is ABC twice, which costs more */
+static const char *const words[] = {"AB", "CA", "B", "LONG", "ABC"};         /* LONG is ABC twice, which costs more */
 static const char *const spelled[] = {"\0\1", "\2\0", "\1", "\0\1\2\0\1\2"}; /* phones */
 static const size_t lengths[] = {2, 2, 1, 6};
 
@@ -364,6 +364,34 @@ static void force_bounds_memory(void **state)
     assert_true(r.count > 0);
 }
 
+/* In a long silence the end of all is more likely than another word, and what is kept must be cut: words must be able to come all the same. */
+static void words_come_after_long_silence(void **state)
+{
+    (void)state;
+    static result r;
+    trl_decode_stream_options o = trl_decode_stream_defaults();
+    trl_fst *grammar;
+    dice d = {.seed = 9};
+    FILE *file = fopen(temp_path("loop.txt"), "w");
+    assert_non_null(file);
+    fputs("/1/ AB\n/1/ CA\n/50/ </s>\n", file);
+    assert_int_equal(fclose(file), 0);
+    must(trl_grammar_read_loop(temp_path("loop.txt"), NULL, &grammar, &err));
+    trl_graph_destroy(graph);
+    must(trl_graph_build(model, lexicon, grammar, NULL, &graph, NULL, &err));
+    trl_fst_destroy(grammar);
+    const note notes[] = {{0, 0.2}, {1, 0.2}, {-1, 12}, {2, 0.2}, {0, 0.2}, {-1, 0.3}};
+    size_t count = 0;
+    for (int i = 0; i < 6; i++)
+        count += play(notes[i], samples + count, &d);
+    o.most_open = 2;
+    trl_stream_summary s = decode_pieces(o, count, 4000, &r);
+    assert_true(s.forced > 0 && s.lost == 0);
+    assert_int_equal(r.count, 2);
+    assert_string_equal(r.words[0].label, "AB");
+    assert_string_equal(r.words[1].label, "CA");
+}
+
 static void silence_and_nothing(void **state)
 {
     (void)state;
@@ -400,7 +428,8 @@ static void delay_is_what_it_says(void **state)
     for (size_t done = 0; done < 3 * RATE; done += 160) {
         must(trl_decode_stream_push(stream, samples + done, 160, &err));
         must(trl_decode_stream_partial(stream, &p, &err));
-        assert_true(p.seconds * 100 + 0.5 >= (double)(done / 160 + 1) - trl_decode_stream_delay(stream));
+        size_t frames = done / 160 + 1;
+        assert_true(p.seconds * 100 + 0.5 >= (double)frames - trl_decode_stream_delay(stream));
     }
     assert_int_equal(trl_decode_stream_delay(stream), 2 * 2 + 9 + 3);
     assert_true(trl_decode_stream_rate(stream) == RATE);
@@ -483,6 +512,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(front_ends_stream, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pauses_end_utterances, set_up, tear_down),
         cmocka_unit_test_setup_teardown(force_bounds_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_come_after_long_silence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_and_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(delay_is_what_it_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
