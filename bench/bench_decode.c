@@ -8,6 +8,7 @@ static int bench_run(const bench_options *options, json_t *result)
     decode_measure_an4(&b);
     decode_measure_fsdd(&b);
     decode_measure_speed(&b);
+    decode_measure_cross(&b);
     return 0;
 }
 

@@ -244,7 +244,8 @@ const cli_command cmd_graph = {
         "p "
         "the probability of staying in a state and q that of an arc that leaves it, the arc has the log probability "
         "T log(q / (1 - p)) + S log(1 - p) and staying S log(p), with the scales T and S; this is what Kaldi does.\n\n"
-        "A path has for each state that it passes the transition that leaves it, then those of staying.",
+        "A path has for each state that it passes the transition that leaves it, then those of staying. Of words that "
+        "sound the same and are equally likely, the lexicon's first is recognised.",
     .options = options,
     .examples = "trellis graph en-us lexicon.txt words.arpa -o words.trg\n"
                 "trellis graph an4.trm lexicon.txt trigram.arpa.gz -o an4.trg\n"

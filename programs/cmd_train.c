@@ -13,6 +13,8 @@
 
 extern const cli_command cmd_train;
 
+#define NOT_GIVEN INT32_MIN
+
 struct values {
     cli_common common;
     frontend_input frontend;
@@ -22,10 +24,10 @@ struct values {
     int leaves, lda_splice, lda_dim;
     double least_leaf_frames, least_gain, gaussians, sample;
     int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
-    double total, power, audit, beam, variance_floor, least_count, silence_between;
+    double total, power, audit, beam, variance_floor, least_count, variance_prior, silence_between;
 };
 
-static const struct values defaults = {.iterations = 4,
+static const struct values defaults = {.iterations = NOT_GIVEN,
                                        .sample = 256000,
                                        .lda_splice = 4,
                                        .lda_dim = 39,
@@ -36,7 +38,8 @@ static const struct values defaults = {.iterations = 4,
                                        .audit = 0.002,
                                        .beam = 400,
                                        .variance_floor = 0.01,
-                                       .least_count = 3};
+                                       .least_count = 3,
+                                       .variance_prior = 20};
 
 typedef struct job {
     const struct values *values;
@@ -158,7 +161,7 @@ static int check_features(const struct values *v)
 
 static int set_options(job *j)
 {
-    static const char *const methods[] = {"viterbi", "baum-welch", NULL},
+    static const char *const methods[] = {"viterbi", "baum-welch", "shared", NULL},
                              *const words[] = {"fail", "skip", "noise", NULL},
                              *const topologies[] = {"linear", "ergodic", NULL};
     const struct values *v = j->values;
@@ -167,6 +170,8 @@ static int set_options(job *j)
     int code = check_features(v);
     if (code == 0 && !(v->total >= 0 && v->total <= INT32_MAX))
         code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
+    if (code == 0 && v->iterations != NOT_GIVEN && v->iterations < 1)
+        code = cli_usage_error(&cmd_train, "iterations per round: 1 to 10000, not %d", v->iterations);
     if (code == 0)
         code = set_stage_options(v, o);
     if (code)
@@ -183,12 +188,13 @@ static int set_options(job *j)
     o->components = v->components;
     o->total_gaussians = (int64_t)v->total;
     o->occupancy_power = v->power;
-    o->iterations = v->iterations;
+    o->iterations = v->iterations != NOT_GIVEN ? v->iterations : 0;
     o->audit = v->audit;
     o->beam = v->beam;
     o->best_component = v->best_component;
     o->variance_floor = v->variance_floor;
     o->least_count = v->least_count;
+    o->variance_prior = v->variance_prior;
     o->seed = (uint64_t)v->seed;
     o->skip_bad = v->corpus.skip_bad;
     o->resume = v->resume;
@@ -232,7 +238,7 @@ static double time_left(const job *j, const trl_iteration *n)
     double grows = n->score + n->accumulate + n->estimate, stays = n->load + n->alpha + n->backtrack;
     double left = 0, times = 1;
     for (int i = n->number + 1; i <= n->of; i++) {
-        if ((i - n->first - flat) % j->options.iterations == 0)
+        if ((i - n->first - flat) % trl_train_iterations(&j->options) == 0)
             times *= 2;
         left += n->seconds * (stays + times * grows) / (stays + grows);
     }
@@ -422,7 +428,7 @@ static const cli_option options[] = {
     {"from", 0, CLI_TEXT, offsetof(struct values, from), "MODEL",
      "a model that the first stage starts from: it need not be mono then"},
     {"iterations", 'i', CLI_INT, offsetof(struct values, iterations), "N",
-     "with each number of Gaussians, before it is doubled (default 4)"},
+     "with each number of Gaussians, before it is doubled (default 4; 6 where mono is the only stage)"},
 
     {.name = "The stage mono", .kind = CLI_GROUP},
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
@@ -453,7 +459,9 @@ static const cli_option options[] = {
      "lda: values per frame that are left, at most (default 39)"},
 
     {.name = "Search and estimation", .kind = CLI_GROUP},
-    {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD", "viterbi (default) or baum-welch"},
+    {"em", 0, CLI_TEXT, offsetof(struct values, em), "METHOD",
+     "shared (default): a state's Gaussians share the frames of the best path; viterbi: each frame goes to the best of "
+     "them; baum-welch: all paths count"},
     {"margin", 0, CLI_TEXT, offsetof(struct values, margin), "FRAMES",
      "search only so far from the last alignment: a number, auto (default) or full"},
     {"audit", 0, CLI_NUMBER, offsetof(struct values, audit), "SHARE",
@@ -466,6 +474,8 @@ static const cli_option options[] = {
      "a tied state with more is estimated from a random sample of so many (default 256000)"},
     {"variance-floor", 0, CLI_NUMBER, offsetof(struct values, variance_floor), "SHARE",
      "of the variance of all data (default 0.01)"},
+    {"variance-prior", 0, CLI_NUMBER, offsetof(struct values, variance_prior), "FRAMES",
+     "so many frames' worth of variance does a Gaussian take from the others of its state (default 20)"},
     {"least-count", 0, CLI_NUMBER, offsetof(struct values, least_count), "FRAMES",
      "a Gaussian with fewer is dropped (default 3)"},
 
@@ -522,7 +532,8 @@ const cli_command cmd_train = {
         "mono. Features are 13 MFCCs with C0, their first and second derivatives, the mean of each speaker removed, "
         "unless the front end's options say otherwise. The first iteration shares each utterance's frames out evenly "
         "over the states of its transcript. Every further one finds the best path of each utterance (Viterbi) and "
-        "estimates the model from the frames on it; after --iterations of them, every Gaussian is split in two.\n\n"
+        "estimates the model from the frames on it, which the Gaussians of a state share by their posteriors; after "
+        "--iterations of them, every Gaussian is split in two.\n\n"
         "tri. How a phone sounds depends on the phone before and the one after it, at the edges of words too. Most "
         "such contexts are too rare to be learnt by themselves, so a decision tree ties those that sound alike: each "
         "of its questions asks whether a neighbour is in some set of phones, and is the one that raises the likelihood "
@@ -553,7 +564,8 @@ const cli_command cmd_train = {
         "A Gaussian with less than --least-count frames is dropped and the rest of its mixture weighted anew; a "
         "mixture keeps at least one. A state without any frame keeps its parameters; after the flat start those are "
         "the mean and variance of all frames. Variances are not below --variance-floor times the variance of all "
-        "data.\n\n"
+        "data. A Gaussian's variances are as if it had --variance-prior frames more that vary as those of its state's "
+        "Gaussians do: few frames alone make some too narrow by chance.\n\n"
         "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
         "which rule.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",

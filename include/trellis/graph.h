@@ -9,7 +9,8 @@
  * a unit that it passes it has the transition that leaves it first, then those of staying (Kaldi's order). Its cost is
  * the negative logarithm of transition, pronunciation, silence and grammar probabilities together. Silence may come
  * before each word and at the end, with the model's probability of silence between words; no words at all are silence,
- * or no sound.
+ * or no sound. Of words that sound the same and cost the same, each costs 0.001 more than the one before it in the lexicon, so
+ * that it is not rounding that chooses.
  *
  * Indices: states from 0; words are labels of the graph's table, 0 is none; transitions as in model.h, 0 is none.
  * Thread rule: any number of threads may use a graph.

@@ -11,7 +11,7 @@
  *   lda   spliced frames, projected by linear discriminant analysis, then semi-tied covariances; a new tree
  *   sat   speaker-adaptive training: an affine transform (fMLLR) of each speaker's frames; a new tree
  * A stage has rounds: each round has a number of components per state (1, 2, 4, … or a total that grows) and some
- * iterations of Viterbi training ([000] 2.1) or Baum-Welch.
+ * iterations of training along best paths, or Baum-Welch.
  */
 #ifndef TRELLIS_TRAIN_H
 #define TRELLIS_TRAIN_H
@@ -23,7 +23,12 @@ TRL_BEGIN_DECLS
 
 #define TRL_MOST_STAGES 16
 
-typedef enum trl_em { TRL_EM_VITERBI, TRL_EM_BAUM_WELCH } trl_em;
+/* Which frames a Gaussian is estimated from. */
+typedef enum trl_em {
+    TRL_EM_VITERBI,    /* those of the best path where it is its state's best component ([000] 2.1): the quickest */
+    TRL_EM_BAUM_WELCH, /* all, with the posteriors of states and components */
+    TRL_EM_SHARED      /* those of the best path, which a state's components share by their posteriors */
+} trl_em;
 
 /* What one iteration did; seconds are wall time, steps are sums over threads. */
 typedef struct trl_iteration {
@@ -57,7 +62,7 @@ typedef struct trl_train_options {
     trl_model_options model;
     const char *stages;    /* names, with commas between; default "mono" */
     const trl_model *from; /* the first stage starts from this model; NULL: mono from a flat start */
-    int em;                /* trl_em */
+    int em;                /* trl_em; default TRL_EM_SHARED, which best_component makes TRL_EM_VITERBI */
     int components;        /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
     int64_t total_gaussians;         /* mono, instead: so many in all, shared out by occupancy; 0: by components */
     double occupancy_power;          /* default 0.25 */
@@ -72,12 +77,13 @@ typedef struct trl_train_options {
     double sample_frames; /* states with more frames are estimated from a random sample of so many; default 256,000 */
     int lda_splice;       /* frames on either side; default 4 */
     int lda_dim;          /* default 39 */
-    int iterations;       /* per round; default 4 */
+    int iterations;       /* per round; 0, the default: 4, or 6 where mono is all there is */
     int margin;           /* frames, TRL_MARGIN_AUTO (default) or TRL_MARGIN_FULL */
     double audit;         /* share of utterances searched in the band and widely; at least 50; default 0.002 */
     double beam;          /* of first alignments; default 400 */
     int best_component; /* 1: states score by their best component, not the sum, so that the joint score never falls */
     double variance_floor, least_count;
+    double variance_prior; /* frames that a Gaussian's variances borrow from the others of its state; default 20 */
     uint64_t seed;
     int unknown_words; /* trl_unknown_words; default skip */
     int channel, skip_bad;
@@ -94,6 +100,7 @@ typedef struct trl_train_options {
 } trl_train_options;
 
 TRL_API trl_train_options trl_train_defaults(void);
+TRL_API int trl_train_iterations(const trl_train_options *options); /* per round */
 TRL_API int trl_train_options_check(const trl_train_options *options, trl_error *err);
 
 /* `skipped` (required) receives utterances that could not be used, or not be aligned, and why, and warnings (see

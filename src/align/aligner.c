@@ -346,6 +346,7 @@ int trl__aligner_search(trl__aligner *aligner, const trl__search_options *option
     aligner->has_path = 0;
     aligner->search.combine = options->combine;
     aligner->search.keep = options->accumulates;
+    aligner->search.shares = options->shares;
     if (aligner->frames < aligner->graph->least_frames)
         return 0;
     int code = send_frames(aligner, err);

@@ -42,6 +42,7 @@ typedef struct trl__search_options {
     double beam;     /* log score; doubled twice when no path is found, then in full */
     trl__combine combine;
     int accumulates; /* the path's statistics are wanted afterwards */
+    int shares;      /* in them, components share frames (backend.h) */
 } trl__search_options;
 
 typedef enum trl__search_status {

@@ -100,6 +100,10 @@ typedef struct trl__search {
     const float *sample;
     uint64_t sample_seed;
 
+    /* 1: `accumulate` shares a frame out among its state's components by their posteriors, as expectation maximisation
+     * has it; 0: the best one takes it ([000] 3.4). */
+    int shares;
+
     /* ---- filled by `accumulate` ---- */
 
     double joint; /* the score with the best component in every frame, weights of arcs included */

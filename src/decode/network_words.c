@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMED 5 /* words in a message */
+#define NAMED 5   /* words in a message */
+#define TIE 0.001 /* cost: above rounding on the way to the graph, below what anybody means by a probability */
 
 /* A pronunciation as units. The last one is silence. */
 typedef struct said {
@@ -298,6 +299,27 @@ static int by_rank(const void *a, const void *b)
                                 : (x->next > y->next) - (x->next < y->next);
 }
 
+static int sound_alike(const tree_builder *b, const way *x, const way *y)
+{
+    const said *p = &b->sorted[x->rank], *q = &b->sorted[y->rank];
+    return p->length == q->length && memcmp(p->units, q->units, (size_t)p->length * sizeof *p->units) == 0;
+}
+
+/* Words that sound the same and are equally likely (O and OH in a loop) can't be told apart, and rounding would choose
+ * among them anew with each model. So the lexicon's first one is to be chosen: each further one costs TIE more. The ways
+ * are sorted. */
+static void break_ties(tree_builder *b)
+{
+    int words = 0;
+    for (size_t i = 1, first = 0; i < b->way_count; i++) {
+        way *w = &b->ways[i];
+        int is_tie = sound_alike(b, w, &b->ways[first]) && w->cost == b->ways[first].cost;
+        first = is_tie ? first : i;
+        words = is_tie ? words + (w->word != b->ways[i - 1].word) : 0;
+        w->cost += TIE * words;
+    }
+}
+
 static double sum_of(const tree_builder *b, size_t first, size_t end)
 {
     double least = INFINITY, sum = 0;
@@ -370,6 +392,7 @@ static int grow_tree(tree_builder *b, int32_t root)
 {
     if (b->way_count > 0)
         qsort(b->ways, b->way_count, sizeof *b->ways, by_rank);
+    break_ties(b);
     int code = grow(b, (branch){.state = root, .end = b->way_count});
     while (code == 0 && b->branch_count > 0)
         code = grow(b, b->branches[--b->branch_count]);

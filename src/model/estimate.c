@@ -20,6 +20,8 @@ trl__estimate_options trl__estimate_defaults(void)
 
 static int check_options(const trl__estimate_options *o, trl_error *err)
 {
+    if (!(o->variance_prior >= 0 && isfinite(o->variance_prior)))
+        return trl__fail(err, TRL_EINVAL, "the prior of variances is a number of frames, not %g", o->variance_prior);
     if (!(o->least_count >= 0 && o->variance_floor >= 0 && isfinite(o->variance_floor) && o->least_variance > 0 &&
           isfinite(o->least_variance) && o->least_probability > 0 && o->least_probability < 1))
         return trl__fail(
@@ -145,8 +147,27 @@ static void put_all(estimate *e, int32_t *next)
     }
 }
 
-/* A component with new parameters. */
-static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32_t *next, trl_error *err)
+/* Variances within the components of a tied state that have enough frames, all taken together. */
+static void find_within(const estimate *e, int32_t tied, double *within)
+{
+    size_t dim = (size_t)e->model->dim;
+    double frames = 0;
+    memset(within, 0, dim * sizeof *within);
+    for (int32_t g = e->model->first_gaussian[tied]; g < e->model->first_gaussian[tied + 1]; g++) {
+        const double *sum = e->stats->sum + (size_t)g * dim, *square = e->stats->square + (size_t)g * dim;
+        if (!has_enough(e, g))
+            continue;
+        frames += e->stats->count[g];
+        for (size_t k = 0; k < dim; k++)
+            within[k] += square[k] - sum[k] * sum[k] / e->stats->count[g];
+    }
+    for (size_t k = 0; k < dim; k++)
+        within[k] /= frames;
+}
+
+/* A component with new parameters. within: NULL, or variances to borrow. */
+static int put_new(estimate *e, int32_t from, double weight, const double *within, int32_t tied, int32_t *next,
+                   trl_error *err)
 {
     int32_t dim = e->model->dim;
     const double *sum = e->stats->sum + (size_t)from * (size_t)dim,
@@ -155,6 +176,8 @@ static int put_new(estimate *e, int32_t from, double weight, int32_t tied, int32
     e->log_weight[(*next)++] = (float)log(weight);
     for (int32_t k = 0; k < dim; k++) {
         double m = sum[k] / count, v = square[k] / count - m * m;
+        if (within)
+            v += (within[k] - v) * e->options->variance_prior / (count + e->options->variance_prior);
         if (v < e->floor[k]) {
             v = e->floor[k];
             e->result->floored++;
@@ -180,17 +203,20 @@ static void put_largest(const estimate *e, int32_t first, int32_t end, int32_t *
     put_old(e, best, 0, next);
 }
 
-static int estimate_state(estimate *e, int32_t tied, trl_error *err)
+static int estimate_state(estimate *e, int32_t tied, double *within, trl_error *err)
 {
     int32_t first = e->model->first_gaussian[tied], end = e->model->first_gaussian[tied + 1];
     int32_t next = e->first_gaussian[tied];
     double enough, frames = count_frames(e, tied, &enough);
     int code = 0, unseen = frames == 0 && e->options->unseen_as_all;
+    int borrows = enough > 0 && e->options->variance_prior > 0;
+    if (borrows)
+        find_within(e, tied, within);
     for (int32_t g = first; code == 0 && !unseen && g < end; g++)
         if (frames == 0)
             put_old(e, g, e->model->log_weight[g], &next);
         else if (enough > 0 && has_enough(e, g))
-            code = put_new(e, g, e->stats->count[g] / enough, tied, &next, err);
+            code = put_new(e, g, e->stats->count[g] / enough, borrows ? within : NULL, tied, &next, err);
     if (unseen)
         put_all(e, &next);
     if (frames > 0 && enough == 0)
@@ -203,11 +229,12 @@ static int estimate_state(estimate *e, int32_t tied, trl_error *err)
 static int estimate_part(void *user, size_t number, int worker, trl_error *err)
 {
     estimate own = *(const estimate *)user;
+    double *within = own.sums + number * 2 * (size_t)own.stats->dim; /* its sums have been used */
     int code = 0;
     (void)worker;
     own.result = &own.parts[number].result;
     for (int32_t j = (int32_t)number * PART; code == 0 && j < part_end(&own, number); j++)
-        code = estimate_state(&own, j, err);
+        code = estimate_state(&own, j, within, err);
     return code;
 }
 

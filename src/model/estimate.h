@@ -11,6 +11,7 @@ typedef struct trl__estimate_options {
     double least_count;       /* frames of a component below which it is dropped (its mixture keeps at least one) */
     double variance_floor;    /* share of the variance of all data, per dimension; 0: no floor but least_variance */
     double least_variance;    /* absolute floor */
+    double variance_prior;    /* frames; see below. 0: none */
     int unseen_as_all;        /* 1: tied states without frames take the mean and variance of all frames (flat start) */
     double least_probability; /* of a transition; the others of the state give it */
 } trl__estimate_options;
@@ -23,12 +24,17 @@ typedef struct trl__estimate_result {
     int64_t kept_transitions; /* triples (or pools) without data */
 } trl__estimate_result;
 
-trl__estimate_options trl__estimate_defaults(void); /* 3 frames, 0.01, 1e-5, 0.01 */
+trl__estimate_options trl__estimate_defaults(void); /* 3 frames, 0.01, 1e-5, no prior, 0.01 */
 
 /* Changes the model in place. The rules, which docs/commands/train.md states too: a component with less than
  * least_count frames is dropped and the rest of its mixture re-weighted; when all are, the one with the most frames
  * stays, with its old mean and variance when it has less than least_count; a tied state without any frame keeps
- * everything. */
+ * everything.
+ *
+ * With a prior, a component's variances are as if it had variance_prior frames more whose variances about its mean were
+ * those within the components of its state, all taken together: the mode of an inverse gamma distribution (MAP).
+ * Variances from a few dozen frames vary by a quarter, and what is too narrow by chance fits no other speaker. A
+ * component alone in its state has nobody to borrow from. */
 int trl__estimate(trl_model *model, const trl__stats *stats, const trl__estimate_options *options,
                   trl__estimate_result *result, trl_error *err);
 
@@ -42,7 +48,7 @@ typedef struct trl__varmix {
 } trl__varmix;
 
 trl__varmix trl__varmix_defaults(
-    void); /* 0.3, 2.2, 1000, 256000: [001]'s, but for the lower threshold, which is for small corpora */
+    void); /* 0.3, 2.2, 500, 256000: [001]'s, but for the lower threshold, which is for small corpora */
 int32_t trl__varmix_components(const trl__varmix *rule, double frames);
 
 /* Mixtures grow. `count` (by tied state: frames) comes from the last statistics. Splitting a component: its weight is

@@ -183,7 +183,7 @@ int trl__split_to_total(trl_model *model, const double *count, int64_t total, do
 
 trl__varmix trl__varmix_defaults(void)
 {
-    return (trl__varmix){.alpha = 0.3, .beta = 2.2, .least_frames = 1000, .most_frames = 256000};
+    return (trl__varmix){.alpha = 0.3, .beta = 2.2, .least_frames = 500, .most_frames = 256000};
 }
 
 int32_t trl__varmix_components(const trl__varmix *rule, double frames)

@@ -59,7 +59,7 @@ void trl__plan_stage(trl__training *t)
 {
     double times = growth(t);
     t->rounds = times > 1 ? (int)ceil(log2(times) - 1e-9) + 1 : 1;
-    t->iterations = from_flat_start(t) + t->rounds * t->options->iterations;
+    t->iterations = from_flat_start(t) + t->rounds * trl_train_iterations(t->options);
 }
 
 int trl__is_transform_iteration(int iteration)
@@ -85,8 +85,8 @@ static double audit_share(const trl__training *t)
 static void judge_audit(trl__training *t, const trl_iteration *n)
 {
     int agree = n->audited_differ <= UNSETTLED * n->audited_frames;
-    int by_choice =
-        t->options->margin != TRL_MARGIN_AUTO && (t->checkpoint->settled || n->number > t->options->iterations);
+    int by_choice = t->options->margin != TRL_MARGIN_AUTO &&
+                    (t->checkpoint->settled || n->number > trl_train_iterations(t->options));
     t->checkpoint->settled = n->number > 2 && (agree || by_choice);
 }
 
@@ -166,8 +166,9 @@ static double *occupancies(const trl__training *t, const trl__stats *stats)
 static int grow(trl__training *t, int iteration, const double *count, trl_error *err)
 {
     const trl_train_options *o = t->options;
-    int since = iteration - from_flat_start(t), done = since / o->iterations; /* rounds */
-    if (since == 0 || since % o->iterations != 0 || done >= t->rounds)
+    int per_round = trl_train_iterations(o);
+    int since = iteration - from_flat_start(t), done = since / per_round; /* rounds */
+    if (since == 0 || since % per_round != 0 || done >= t->rounds)
         return 0;
     int64_t wanted = in_context(t) ? o->context_gaussians : o->total_gaussians;
     double least = 2 * o->least_count, factor = ldexp(1, done);
@@ -188,6 +189,7 @@ static int maximise(trl__training *t, int iteration, const trl__stats *stats, tr
     e.pool = t->pool;
     e.variance_floor = t->options->variance_floor;
     e.least_count = t->options->least_count;
+    e.variance_prior = t->options->variance_prior;
     e.unseen_as_all = from_flat_start(t) && iteration == 1;
     trl__estimate_result estimated = {0};
     double start = trl__wall_seconds();

@@ -311,6 +311,7 @@ static int end_sat(trl__training *t, trl_error *err)
     o.pool = t->pool;
     o.variance_floor = t->options->variance_floor;
     o.least_count = t->options->least_count;
+    o.variance_prior = t->options->variance_prior;
     int code = trl__stats_create(t->model, &stats, err);
     if (code == 0)
         code = gather_first_pass(t, stats, err);

@@ -18,7 +18,7 @@ trl_train_options trl_train_defaults(void)
     m.silence_topology = TRL_TOPOLOGY_ERGODIC;
     return (trl_train_options){.model = m,
                                .stages = "mono",
-                               .em = TRL_EM_VITERBI,
+                               .em = TRL_EM_SHARED,
                                .occupancy_power = 0.25,
                                .context_left = 1,
                                .context_right = 1,
@@ -27,13 +27,19 @@ trl_train_options trl_train_defaults(void)
                                .sample_frames = 256000,
                                .lda_splice = 4,
                                .lda_dim = 39,
-                               .iterations = 4,
                                .margin = TRL_MARGIN_AUTO,
                                .audit = 0.002,
                                .beam = a.beam,
                                .variance_floor = e.variance_floor,
                                .least_count = e.least_count,
+                               .variance_prior = 20,
                                .unknown_words = TRL_UNKNOWN_SKIP};
+}
+
+/* A step to other stages needs alignments only; a model that is used itself gains by more (held-out speakers of AN4). */
+int trl_train_iterations(const trl_train_options *o)
+{
+    return o->iterations > 0 ? o->iterations : strcmp(o->stages, "mono") == 0 ? 6 : 4;
 }
 
 static int check_contexts(const trl_train_options *o, trl_error *err)
@@ -60,7 +66,7 @@ int trl_train_options_check(const trl_train_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "components per state: 1 to 100000, not %d", o->components);
     if (o->total_gaussians < 0)
         return trl__fail(err, TRL_EINVAL, "the total number of Gaussians can't be negative");
-    if (o->iterations < 1 || o->iterations > 10000)
+    if (o->iterations < 0 || o->iterations > 10000)
         return trl__fail(err, TRL_EINVAL, "iterations per round: 1 to 10000, not %d", o->iterations);
     if (o->margin < TRL_MARGIN_FULL)
         return trl__fail(err, TRL_EINVAL, "the margin is a number of frames, auto or full");
@@ -72,11 +78,18 @@ int trl_train_options_check(const trl_train_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "the power of the occupancy: 0 to 1, not %g", o->occupancy_power);
     if (!(o->variance_floor >= 0 && o->variance_floor < 1) || !(o->least_count >= 0))
         return trl__fail(err, TRL_EINVAL, "the variance floor is a share from 0 to 1, the least count not negative");
+    if (!(o->variance_prior >= 0 && o->variance_prior <= 1e9))
+        return trl__fail(err, TRL_EINVAL, "the prior of variances is a number of frames, not %g", o->variance_prior);
     const trl__stage *stages[TRL_MOST_STAGES];
     int count, code = trl__parse_stages(o, stages, &count, err);
     if (code == 0)
         code = check_contexts(o, err);
     return code < 0 ? code : trl_model_options_check(&o->model, err);
+}
+
+static const char *method_name(int em)
+{
+    return em == TRL_EM_VITERBI ? "viterbi" : em == TRL_EM_BAUM_WELCH ? "baum-welch" : "shared";
 }
 
 char *trl__train_options_print(const trl_train_options *o)
@@ -85,18 +98,18 @@ char *trl__train_options_print(const trl_train_options *o)
     snprintf(text, sizeof text,
              "stages = %s\nem = %s\ncomponents = %d\ntotal_gaussians = %" PRId64
              "\noccupancy_power = %.9g\niterations = %d\nmargin = %d\naudit = %.9g\nbeam = %.9g\nbest_component = %d\n"
-             "variance_floor = %.9g\nleast_count = %.9g\nseed = %" PRIu64
+             "variance_floor = %.9g\nleast_count = %.9g\nvariance_prior = %.9g\nseed = %" PRIu64
              "\nunknown_words = %d\nchannel = %d\nstates = %d\nsilence_states = %d\nsilence_topology = %d\n"
              "word_positions = %d\nself_loop = %.9g\nsilence_between = %.9g\nsilence = %.200s\nnoise = %.200s\n"
              "context = %d %d\nquestions = %.200s\nleaves = %d\nleast_leaf_frames = %.9g\nleast_gain = %.9g\n"
              "varmix = %.9g %.9g\ncontext_gaussians = %" PRId64
              "\nsample_frames = %.9g\nlda_splice = %d\nlda_dim = %d\n",
-             o->stages, o->em == TRL_EM_VITERBI ? "viterbi" : "baum-welch", o->components, o->total_gaussians,
-             o->occupancy_power, o->iterations, o->margin, o->audit, o->beam, o->best_component, o->variance_floor,
-             o->least_count, o->seed, o->unknown_words, o->channel, o->model.states, o->model.silence_states,
-             o->model.silence_topology, o->model.word_positions, o->model.self_loop, o->model.silence_between,
-             o->model.silence, o->model.noise, o->context_left, o->context_right, o->questions ? "given" : "made",
-             o->leaves, o->least_leaf_frames, o->least_gain, o->varmix_alpha, o->varmix_beta, o->context_gaussians,
-             o->sample_frames, o->lda_splice, o->lda_dim);
+             o->stages, method_name(o->em), o->components, o->total_gaussians, o->occupancy_power,
+             trl_train_iterations(o), o->margin, o->audit, o->beam, o->best_component, o->variance_floor,
+             o->least_count, o->variance_prior, o->seed, o->unknown_words, o->channel, o->model.states,
+             o->model.silence_states, o->model.silence_topology, o->model.word_positions, o->model.self_loop,
+             o->model.silence_between, o->model.silence, o->model.noise, o->context_left, o->context_right,
+             o->questions ? "given" : "made", o->leaves, o->least_leaf_frames, o->least_gain, o->varmix_alpha,
+             o->varmix_beta, o->context_gaussians, o->sample_frames, o->lda_splice, o->lda_dim);
     return trl__strdup(text);
 }

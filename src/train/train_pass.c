@@ -76,7 +76,8 @@ trl__search_options trl__pass_search(const trl_train_options *options)
                                  .auto_margin = AUTO_MARGIN,
                                  .beam = options->beam,
                                  .combine = options->best_component ? TRL__MAX : TRL__LOG_ADD,
-                                 .accumulates = 1};
+                                 .accumulates = 1,
+                                 .shares = options->em == TRL_EM_SHARED && !options->best_component};
 }
 
 /* ---- An utterance ---- */
@@ -159,7 +160,7 @@ static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__s
 {
     const trl__pass *p = w->pass;
     double joint;
-    if (p->options->em == TRL_EM_VITERBI || p->kind == TRL__PASS_FLAT)
+    if (p->options->em != TRL_EM_BAUM_WELCH || p->kind == TRL__PASS_FLAT)
         return trl__aligner_accumulate(k->aligner, local, &joint, err);
     trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
                                                                                   : p->options->margin,
@@ -383,7 +384,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
     n->log_likelihood = n->frames > 0 ? (stats->totals.log_likelihood + w.log_det) / n->frames : 0;
-    int has_path = pass->options->em == TRL_EM_VITERBI || pass->kind == TRL__PASS_FLAT;
+    int has_path = pass->options->em != TRL_EM_BAUM_WELCH || pass->kind == TRL__PASS_FLAT;
     n->joint = n->frames > 0 && has_path ? (stats->totals.joint + w.log_det) / n->frames : 0;
     n->seconds = trl__wall_seconds() - start;
     tear_down(&w);

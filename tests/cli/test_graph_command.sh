@@ -48,6 +48,19 @@ END
 expect 0 "$TRELLIS" graph -q m.trm --hclg g.fst -o again.trg
 cmp -s plain.trg again.trg && wrong "another scale, and the same graph"
 
+# of words that sound the same and are as likely, the lexicon's first comes out
+printf 'ZO aa b\nAO aa b\nMO aa b\n' >alike.txt
+printf 'AO\nMO\nZO\n' >alike.words
+expect 0 "$TRELLIS" graph -q m.trm alike.txt --words alike.words --fst alike.fst
+printf '0 1 4\n1 2 6\n2\n' | "$TRELLIS" fst compile --acceptor - -o said.fst
+"$TRELLIS" fst arcsort alike.fst -o sorted.fst
+for n in 1 2 3; do
+    "$TRELLIS" fst compose said.fst sorted.fst | "$TRELLIS" fst shortestpath -n $n - | "$TRELLIS" fst print - >paths
+    [ "$(grep -Eo 'ZO|AO|MO' paths | sort -u | wc -l)" = $n ] || wrong "the $n best words: $(cat paths)"
+    [ $n != 1 ] || contains "$(cat paths)" "ZO" "the lexicon's first word"
+    [ $n != 2 ] || contains "$(cat paths)" "AO" "and its second"
+done
+
 # what is wrong is said, and nothing is written
 refuse() { # CODE TEXT ARGUMENT …
     local code=$1 text=$2

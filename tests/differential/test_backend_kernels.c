@@ -65,7 +65,7 @@ static void stretches_reach_into_the_next_piece(void **state)
 /* ---- Whole searches ---- */
 
 typedef struct outcome {
-    trl__stats *viterbi, *baum_welch;
+    trl__stats *viterbi, *shared, *baum_welch;
     double log_likelihood, joint, total;
     int found;
 } outcome;
@@ -85,6 +85,7 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
     assert_int_equal(trl__device_load_model(device, &r->model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__local_stats_create(&r->model, &local, &err), 0);
     assert_int_equal(trl__stats_create(&r->model, &o.viterbi, &err), 0);
+    assert_int_equal(trl__stats_create(&r->model, &o.shared, &err), 0);
     assert_int_equal(trl__stats_create(&r->model, &o.baum_welch, &err), 0);
     assert_int_equal(trl__stream_frames(stream, parameters, s, 1, &err), 0);
     s->keep = 0;
@@ -106,6 +107,11 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
         assert_int_equal(trl__stream_accumulate(stream, parameters, s, 1, local, &err), 0);
         assert_true(s->joint == o.joint);
         trl__stats_merge(o.viterbi, local);
+        trl__local_stats_zero(local);
+        s->shares = 1;
+        assert_int_equal(trl__stream_accumulate(stream, parameters, s, 1, local, &err), 0);
+        s->shares = 0;
+        trl__stats_merge(o.shared, local);
         trl__local_stats_zero(local);
     }
     assert_int_equal(trl__stream_forward_backward(stream, s, 1, &err), 0);
@@ -148,6 +154,7 @@ static void assert_same_statistics(const trl__stats *a, const trl__stats *b, dou
 static void free_outcome(outcome *o)
 {
     trl__stats_destroy(o->viterbi);
+    trl__stats_destroy(o->shared);
     trl__stats_destroy(o->baum_welch);
 }
 
@@ -178,6 +185,7 @@ static void check_search(uint64_t seed)
             assert_near(&got.total, &expected.total, 1, 1e-6, "sum of all paths");
             assert_near(&got.joint, &expected.joint, 1, 1e-6, "joint");
             assert_same_statistics(got.viterbi, expected.viterbi, 1e-12);
+            assert_same_statistics(got.shared, expected.shared, 1e-4);
             assert_same_statistics(got.baum_welch, expected.baum_welch, 1e-4);
         }
         free_outcome(&got);

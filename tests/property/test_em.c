@@ -1,11 +1,11 @@
-/* Laws of training, over many small random corpora: Baum-Welch's likelihood never falls; nor does the joint score of best
- * path and best components in Viterbi training when states score by their best component. Floors, pruning and
- * dropping are off. */
+/* Laws of training, over many small random corpora: Baum-Welch's likelihood never falls; nor does the best path's where
+ * components share its frames, nor the joint score of best path and best components in Viterbi training when states score by
+ * their best component. Floors, pruning and dropping are off. */
 #include "cmocka_test.h"
 #include "small_speech.h"
 
 #include <math.h>
-#include <trellis/align.h>
+#include <trellis/train.h>
 
 enum { CASES = 1000, ROUNDS = 5 };
 
@@ -17,14 +17,14 @@ typedef struct trainer {
     trl__unit_map *map;
     trl__graph graph;
     trl__estimate_options estimate;
-    int soft;
+    trl_em em;
 } trainer;
 
 static trl_error err;
 
-static void make_trainer(trainer *t, uint64_t seed, int soft)
+static void make_trainer(trainer *t, uint64_t seed, trl_em em)
 {
-    *t = (trainer){.soft = soft};
+    *t = (trainer){.em = em};
     small_speech_make(&t->speech, seed, 1 + (int32_t)(seed % 3));
     trl_model_options o = trl_model_defaults();
     o.states = 1 + (int)(seed % 3);
@@ -49,8 +49,10 @@ static void free_trainer(trainer *t)
 /* One utterance into the block; returns what the method maximises. */
 static double add_utterance(trainer *t, const trl__parameters *p, size_t u, int flat, trl__local_stats *local)
 {
-    const trl__search_options full = {
-        .margin = TRL_MARGIN_FULL, .beam = 200, .combine = t->soft ? TRL__LOG_ADD : TRL__MAX};
+    const trl__search_options full = {.margin = TRL_MARGIN_FULL,
+                                      .beam = 200,
+                                      .combine = t->em == TRL_EM_VITERBI ? TRL__MAX : TRL__LOG_ADD,
+                                      .shares = t->em == TRL_EM_SHARED};
     const trl__posterior_options all = {.margin = TRL_MARGIN_FULL, .acoustic_scale = 1, .local = local};
     trl__search_result found;
     double score = 0;
@@ -63,11 +65,11 @@ static double add_utterance(trainer *t, const trl__parameters *p, size_t u, int 
         assert_int_equal(trl__aligner_search(t->aligner, &full, NULL, 0, &found, &err), 0);
     if (found.status != TRL__ALIGNED)
         return 0;
-    if (t->soft && !flat)
+    if (t->em == TRL_EM_BAUM_WELCH && !flat)
         assert_int_equal(trl__aligner_posteriors(t->aligner, &all, &score, &err), 0);
     else
         assert_int_equal(trl__aligner_accumulate(t->aligner, local, &score, &err), 0);
-    return score;
+    return t->em == TRL_EM_SHARED && !flat ? found.log_likelihood : score;
 }
 
 /* An E-step and an M-step; the score is that of the model before. */
@@ -96,13 +98,13 @@ static double iterate(trainer *t, int flat, int split, int64_t *floored)
     return score;
 }
 
-static void check_never_falls(int soft)
+static void check_never_falls(trl_em em)
 {
     int compared = 0;
     for (uint64_t seed = 0; seed < CASES; seed++) {
         trainer t;
         int64_t floored;
-        make_trainer(&t, seed, soft);
+        make_trainer(&t, seed, em);
         iterate(&t, 1, 1, &floored);
         double last = -INFINITY;
         for (int i = 0; i < ROUNDS; i++) {
@@ -120,18 +122,25 @@ static void check_never_falls(int soft)
 static void test_baum_welch_never_falls(void **state)
 {
     (void)state;
-    check_never_falls(1);
+    check_never_falls(TRL_EM_BAUM_WELCH);
+}
+
+static void test_best_path_never_falls(void **state)
+{
+    (void)state;
+    check_never_falls(TRL_EM_SHARED);
 }
 
 static void test_joint_score_never_falls(void **state)
 {
     (void)state;
-    check_never_falls(0);
+    check_never_falls(TRL_EM_VITERBI);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_baum_welch_never_falls),
+                                       cmocka_unit_test(test_best_path_never_falls),
                                        cmocka_unit_test(test_joint_score_never_falls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

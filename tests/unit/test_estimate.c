@@ -76,6 +76,26 @@ static void takes_means_variances_and_weights(void **state)
     trl_model_destroy(m);
 }
 
+/* Within the state: (30 * 0.5 + 10 * 3 + 2 * 9) / 42 = 1.5 where the third counts; it is below the least count here: 45 / 40 = 1.125. */
+static void variances_borrow_from_their_state(void **state)
+{
+    (void)state;
+    trl_model *m = example(3);
+    trl__stats *s = stats_of(m);
+    trl__estimate_options o = no_floors;
+    o.least_count = 3;
+    o.variance_prior = 10;
+    put(s, 0, 10, 5, 2);
+    put(s, 2, 30, -1, 0.5);
+    put(s, 3, 10, 1, 3);
+    put(s, 4, 2, 8, 9);
+    estimate(m, s, &o);
+    expect(m, 0, 0, 1, 5, 2); /* alone */
+    expect(m, 2, 0, 0.75, -1, (30 * 0.5 + 10 * 1.125) / 40);
+    expect(m, 2, 1, 0.25, 1, (10 * 3 + 10 * 1.125) / 20);
+    trl_model_destroy(m);
+}
+
 static void drops_components_without_data(void **state)
 {
     (void)state;
@@ -406,6 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_means_variances_and_weights),
+        cmocka_unit_test(variances_borrow_from_their_state),
         cmocka_unit_test(drops_components_without_data),
         cmocka_unit_test(keeps_one_component),
         cmocka_unit_test(raises_variances_to_the_floor),

@@ -3,7 +3,8 @@
  * Viterbi ([000] 3.4): each frame goes to the best component of its state. Step 1 has kept which one that is; where it
  * has not, the components of the aligned state are scored again, for runs of frames in one tied state. The Gaussians
  * of an utterance lie all over the block's statistics, so first all best components are found, then the frames are
- * added while the slots of the next ones are fetched.
+ * added while the slots of the next ones are fetched. Where components share their frames, a run is scored again, and
+ * each component gets its part of every frame.
  *
  * Baum-Welch: a row's posterior is the sum over its nodes. Where step 1 has found the score of a mixture to be that of
  * its best component, to the last bit, the others' shares are below what the scores are known to, and the frame is
@@ -80,15 +81,11 @@ static void fetch_slot(const trl__local_stats *local, int32_t gaussian)
             __builtin_prefetch(local->slots + (size_t)local->slot_of[gaussian] * size + i, 1, 2);
 }
 
-int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
-                        trl__search *s, trl__local_stats *local, trl_error *err)
+/* Frames to the best components. */
+static int add_best(trl__cpu_stream *stream, const trl__mixtures *m, const trl__search *s, const int32_t *gaussian,
+                    trl__local_stats *local, trl_error *err)
 {
-    float *scratch = trl__cpu_scratch(stream, m);
-    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
-    if (!scratch || !gaussian)
-        return trl__fail_memory(err);
-    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
-    double total = best_components(stream, &work, placed, kept, s, local, gaussian);
+    int32_t count = s->end - s->begin;
     for (int32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             fetch_slot(local, gaussian[i + AHEAD]);
@@ -99,8 +96,62 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__pl
             return trl__fail_memory(err);
         stream->kernel->add_frame(slot, trl_matrix_row(s->frames, (size_t)s->begin + (size_t)i), (size_t)m->dim, 1);
     }
-    trl__add_path(s, total, local);
     return 0;
+}
+
+/* A run's frames to one component, each by its share. */
+static int add_component(trl__cpu_stream *stream, const trl__gmm_work *run, const trl__search *s, int32_t component,
+                         trl__local_stats *local)
+{
+    const float *share = run->scratch + (size_t)component * TRL__TILE - run->first;
+    double *slot = NULL;
+    for (int32_t t = run->first; t < run->end; t++) {
+        if (share[t] < LEAST_SHARE || !trl__is_sampled(s, run->tied, t))
+            continue;
+        if (!slot)
+            slot = trl__local_stats_slot(local, run->m->first_gaussian[run->tied] + component);
+        if (!slot)
+            return -1;
+        stream->kernel->add_frame(slot, trl_matrix_row(s->frames, (size_t)t), (size_t)run->m->dim, (double)share[t]);
+    }
+    return 0;
+}
+
+/* Frames to all components of their states. A run that leaves the piece of placed frames is cut there. */
+static int add_shares(trl__cpu_stream *stream, trl__gmm_work *run, trl__placed *placed, const trl__search *s,
+                      trl__local_stats *local, trl_error *err)
+{
+    float whole[TRL__TILE + TRL__ROW_PAD];
+    for (int32_t i = 0; i < TRL__TILE + TRL__ROW_PAD; i++)
+        whole[i] = 1;
+    for (run->end = s->end; run->end > s->begin; run->end = run->first) {
+        int32_t piece = run->end - 1 - (run->end - 1 - placed->begin) % TRL__PIECE;
+        run->first = run_start(s, run->end);
+        run->first = run->first > piece ? run->first : piece;
+        run->tied = run->next = s->node_tied[s->path[run->first]];
+        trl__place_piece(placed, run->m, stream->kernel, run->first);
+        stream->kernel->shares(run, whole);
+        for (int32_t c = 0; c < trl__components(run->m, run->tied); c++)
+            if (add_component(stream, run, s, c, local) < 0)
+                return trl__fail_memory(err);
+    }
+    return 0;
+}
+
+int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
+                        trl__search *s, trl__local_stats *local, trl_error *err)
+{
+    float *scratch = trl__cpu_scratch(stream, m);
+    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
+    if (!scratch || !gaussian)
+        return trl__fail_memory(err);
+    trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
+    double total = best_components(stream, &work, placed, kept, s, local, gaussian);
+    int code =
+        s->shares ? add_shares(stream, &work, placed, s, local, err) : add_best(stream, m, s, gaussian, local, err);
+    if (code == 0)
+        trl__add_path(s, total, local);
+    return code;
 }
 
 /* ---- Baum-Welch ---- */

@@ -143,18 +143,38 @@ static int add_frame(trl__local_stats *local, int32_t gaussian, const float *fra
     return 0;
 }
 
+/* A frame to all components of a tied state, by their shares of *gamma. */
+static int add_shares(trl__cpu_stream *stream, const trl__gmm_work *work, const float *gamma, trl__local_stats *local,
+                      trl_error *err)
+{
+    int code = 0;
+    stream->kernel->shares(work, gamma);
+    for (int32_t c = 0; code == 0 && c < trl__components(work->m, work->tied); c++)
+        if (work->scratch[c * TRL__TILE] > 0)
+            code = add_frame(local, work->m->first_gaussian[work->tied] + c,
+                             trl_matrix_row(work->placed->source, (size_t)work->first),
+                             (double)work->scratch[c * TRL__TILE], err);
+    return code;
+}
+
 static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__placed *placed, const trl__kept *kept,
                       trl__search *s, trl__local_stats *local, trl_error *err)
 {
     (void)kept;
+    const float whole = 1;
+    float *share = trl__cpu_scratch(stream, m);
     double total = 0;
+    if (!share)
+        return trl__fail_memory(err);
     for (int32_t t = s->begin; t < s->end; t++) {
         int32_t tied = s->node_tied[s->path[t]], component;
         float score;
-        trl__gmm_work work = {.m = m, .placed = placed, .tied = tied, .first = t, .end = t + 1};
+        trl__gmm_work work = {.m = m, .placed = placed, .scratch = share, .tied = tied, .first = t, .end = t + 1};
         stream->kernel->best(&work, &(trl__gmm_best){&component, &score});
         int code = 0;
-        if (trl__is_sampled(s, tied, t))
+        if (trl__is_sampled(s, tied, t) && s->shares)
+            code = add_shares(stream, &work, &whole, local, err);
+        else if (trl__is_sampled(s, tied, t))
             code = add_frame(local, m->first_gaussian[tied] + component, trl_matrix_row(s->frames, (size_t)t), 1, err);
         if (code < 0)
             return code;
@@ -164,31 +184,21 @@ static int accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__plac
     return 0;
 }
 
-static int add_cell(trl__cpu_stream *stream, const trl__mixtures *m, const trl__search *s, int32_t node, int32_t t,
-                    float *share, trl__local_stats *local, trl_error *err)
-{
-    int32_t tied = s->node_tied[node];
-    int code = 0;
-    trl__placed placed = {.source = s->frames};
-    trl__gmm_work work = {.m = m, .placed = &placed, .scratch = share, .tied = tied, .first = t, .end = t + 1};
-    stream->kernel->shares(&work, &s->gamma[s->gamma_offset[node] + (t - s->node_first[node])]);
-    for (int32_t c = 0; code == 0 && c < trl__components(m, tied); c++)
-        if (share[c * TRL__TILE] > 0)
-            code = add_frame(local, m->first_gaussian[tied] + c, trl_matrix_row(s->frames, (size_t)t),
-                             (double)share[c * TRL__TILE], err);
-    return code;
-}
-
 static int accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, const trl__kept *kept, trl__search *s,
                            trl__local_stats *local, trl_error *err)
 {
     (void)kept;
-    float *share = trl__cpu_scratch(stream, m);
-    int code = share ? 0 : trl__fail_memory(err);
+    trl__placed placed = {.source = s->frames};
+    trl__gmm_work work = {.m = m, .placed = &placed, .scratch = trl__cpu_scratch(stream, m)};
+    int code = work.scratch ? 0 : trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++)
-        for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++)
-            if (trl__is_sampled(s, s->node_tied[n], t))
-                code = add_cell(stream, m, s, n, t, share, local, err);
+        for (int32_t t = s->node_first[n]; code == 0 && t < s->node_end_frame[n]; t++) {
+            work.tied = s->node_tied[n];
+            work.first = t;
+            work.end = t + 1;
+            if (trl__is_sampled(s, work.tied, t))
+                code = add_shares(stream, &work, &s->gamma[s->gamma_offset[n] + (t - s->node_first[n])], local, err);
+        }
     if (code == 0)
         trl__add_arc_counts(s, local);
     return code;
