@@ -17,7 +17,7 @@ struct values {
     corpus_input corpus;
     const char *output, *to, *lattice, *likelihoods, *utterance, *device;
     int no_adapt, most_active, least_active, nbest, no_confidence, mbr;
-    double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty;
+    double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty, posterior_scale;
     int online, partial, pid;
     double raw, follow, pause;
 };
@@ -61,6 +61,7 @@ static int set_options(job *j)
     o->acoustic_scale = v->acoustic_scale;
     o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
+    o->posterior_scale = v->posterior_scale;
     o->mbr = v->mbr;
     o->skip_bad = v->corpus.skip_bad;
     o->likelihoods = v->likelihoods;
@@ -350,8 +351,13 @@ static int run(void *values, int count, char **arguments)
     return code;
 }
 
-static const struct values defaults = {
-    .nbest = 10, .beam = 13, .lattice_beam = 6, .most_active = 7000, .least_active = 200, .acoustic_scale = 0.1};
+static const struct values defaults = {.nbest = 10,
+                                       .beam = 13,
+                                       .lattice_beam = 6,
+                                       .most_active = 7000,
+                                       .least_active = 200,
+                                       .acoustic_scale = 0.1,
+                                       .posterior_scale = TRL_POSTERIOR_SCALE};
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
@@ -378,6 +384,8 @@ static const cli_option options[] = {
      "weight of the graph against the log-likelihoods when the best words are chosen (default 1 / acoustic scale)"},
     {"word-penalty", 0, CLI_NUMBER, offsetof(struct values, word_penalty), "COST",
      "cost of every word when the best words are chosen (default 0); may be negative"},
+    {"posterior-scale", 0, CLI_NUMBER, offsetof(struct values, posterior_scale), "X",
+     "factor on all costs for confidences and --mbr (default 0.6): smaller means less sure"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "FILE",
      "log-likelihoods of the model's tied states from a feature file (Kaldi's .ark or .scp …), a matrix per utterance"},
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},

@@ -106,7 +106,7 @@ struct words_values {
     lattice_values shared;
     const char *to, *model;
     int mbr;
-    double frame_shift;
+    double frame_shift, posterior_scale;
 };
 
 typedef struct words_job {
@@ -245,12 +245,15 @@ static int run_words(void *values, int count, char **arguments)
     int format = TRL_DECODING_TEXT, wrong = lattice_scale(&cmd_lattice_words, &j.values->shared, &j.scale);
     if (wrong == 0)
         wrong = cli_choose(&cmd_lattice_words, "to", j.values->to, names, &format);
+    if (wrong == 0 && !(j.values->posterior_scale > 0 && isfinite(j.values->posterior_scale)))
+        wrong = cli_usage_error(&cmd_lattice_words, "--posterior-scale takes a number above 0");
     if (wrong == 0 && !(j.values->frame_shift > 0 && isfinite(j.values->frame_shift)))
         wrong = cli_usage_error(&cmd_lattice_words, "--frame-shift takes milliseconds above 0");
     if (wrong == 0 && j.values->model && !lattice_words_are_graph(&j.values->shared))
         wrong = cli_usage_error(&cmd_lattice_words, "with --model, --words must name the graph (.trg)");
     if (wrong)
         return wrong;
+    j.scale = trl_lattice_scale_times(j.scale, j.values->posterior_scale);
     int code = say_all(&j, format, count, arguments, &err);
     trl_decoding_writer_abort(j.writer);
     trl_symbols_destroy(j.words);
@@ -271,13 +274,16 @@ static const cli_option words_options[] = {
      "the words with the least expected errors (minimum Bayes risk) instead of the best path's"},
     LATTICE_WORDS(struct words_values, shared),
     LATTICE_SCALES(struct words_values, shared),
+    {"posterior-scale", 0, CLI_NUMBER, offsetof(struct words_values, posterior_scale), "X",
+     "factor on all costs for confidences and --mbr (default 0.6): smaller means less sure"},
     {"model", 0, CLI_TEXT, offsetof(struct words_values, model), "MODEL",
      "put words where they were said, by the pronunciations of the graph that --words names"},
     {"frame-shift", 0, CLI_NUMBER, offsetof(struct words_values, frame_shift), "MS",
      "milliseconds from frame to frame, for times (default 10)"},
     {0}};
 
-static const struct words_values words_defaults = {.shared = LATTICE_DEFAULTS, .frame_shift = 10};
+static const struct words_values words_defaults = {
+    .shared = LATTICE_DEFAULTS, .frame_shift = 10, .posterior_scale = TRL_POSTERIOR_SCALE};
 
 const cli_command cmd_lattice_words = {
     .name = "lattice words",

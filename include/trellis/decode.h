@@ -31,19 +31,21 @@
 TRL_BEGIN_DECLS
 
 typedef struct trl_decode_options {
-    double beam;             /* cost above the best token of a frame; default 13; INFINITY: none */
-    double lattice_beam;     /* cost above the best path; default 6 */
-    double word_beam;        /* the beam of arcs that write a word, where it is smaller; default INFINITY */
-    int32_t most_active;     /* tokens of a frame that go on; default 7000 */
-    int32_t least_active;    /* tokens that go on although they are out of the beam; default 200 */
-    double acoustic_scale;   /* of log-likelihoods in the search; default 0.1 */
-    double language_scale;   /* in the choice of the best words; 0 (default): 1 / acoustic_scale */
-    double word_penalty;     /* cost of every word there; default 0 */
-    int lattice;             /* 1: make a word lattice of each utterance; default 0 */
-    int confidence;          /* 1: find out how probable words are, by such a lattice; default 0 */
-    int mbr;                 /* 1: words with the least expected errors instead of the best path's; default 0 */
-    int channel;             /* see extract.h */
-    int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    double beam;           /* cost above the best token of a frame; default 13; INFINITY: none */
+    double lattice_beam;   /* cost above the best path; default 6 */
+    double word_beam;      /* the beam of arcs that write a word, where it is smaller; default INFINITY */
+    int32_t most_active;   /* tokens of a frame that go on; default 7000 */
+    int32_t least_active;  /* tokens that go on although they are out of the beam; default 200 */
+    double acoustic_scale; /* of log-likelihoods in the search; default 0.1 */
+    double language_scale; /* in the choice of the best words; 0 (default): 1 / acoustic_scale */
+    double word_penalty;   /* cost of every word there; default 0 */
+    double
+        posterior_scale; /* of all costs where probabilities are asked for; see lattice.h; default TRL_POSTERIOR_SCALE */
+    int lattice;         /* 1: make a word lattice of each utterance; default 0 */
+    int confidence;      /* 1: find out how probable words are, by such a lattice; default 0 */
+    int mbr;             /* 1: words with the least expected errors instead of the best path's; default 0 */
+    int channel;         /* see extract.h */
+    int skip_bad;        /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
     const char *only;        /* this utterance alone; NULL: all */
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */

@@ -31,6 +31,11 @@ typedef struct trl_lattice_scale {
     double acoustic, graph, insertion;
 } trl_lattice_scale;
 
+/* Models take neighbouring frames for independent, so the best path looks more probable than it is. Probabilities are
+ * therefore taken of costs times this, as a rule; which path is the best does not depend on it. */
+#define TRL_POSTERIOR_SCALE 0.6
+TRL_API trl_lattice_scale trl_lattice_scale_times(trl_lattice_scale scale, double factor);
+
 typedef struct trl_lattice_arc {
     int32_t next; /* state */
     int32_t word;

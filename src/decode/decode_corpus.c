@@ -38,7 +38,7 @@ typedef struct decoding_job {
     const trl_graph *graph;
     trl_decode_options options;
     trl__decode_options search;
-    trl_lattice_scale scale;
+    trl_lattice_scale scale, posterior_scale; /* to choose the best words, and for probabilities */
     trl_findings *skipped;
     trl_decode_fn use;
     void *user;
@@ -60,6 +60,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .most_active = o.most_active,
                                 .least_active = o.least_active,
                                 .acoustic_scale = o.acoustic_scale,
+                                .posterior_scale = TRL_POSTERIOR_SCALE,
                                 .adapt = 2};
 }
 
@@ -87,6 +88,8 @@ int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
     trl__decode_options search = trl__search_options_of(o);
     if (!(o->language_scale >= 0 && isfinite(o->language_scale)))
         return trl__fail(err, TRL_EINVAL, "language_scale is %g; it must be more than 0", o->language_scale);
+    if (!(o->posterior_scale > 0 && isfinite(o->posterior_scale)))
+        return trl__fail(err, TRL_EINVAL, "posterior_scale is %g; it must be more than 0", o->posterior_scale);
     if (!isfinite(o->word_penalty))
         return trl__fail(err, TRL_EINVAL, "word_penalty is %g; it must be a number", o->word_penalty);
     if (o->adapt < 0)
@@ -164,7 +167,7 @@ static int judge_words(const decoding_job *j, slot *s, trl_error *err)
         const trl__best_word *b = &s->best.words[i];
         s->words[i] = (trl_lattice_word){b->word, b->first, b->end, -1};
     }
-    return trl__lattice_judge(s->lattice, &j->scale, s->words, s->best.count, &s->expected_errors, err);
+    return trl__lattice_judge(s->lattice, &j->posterior_scale, s->words, s->best.count, &s->expected_errors, err);
 }
 
 /* Words with the least expected errors take the place of the best path's. */
@@ -175,7 +178,7 @@ static int choose_words(const decoding_job *j, const worker *w, slot *s, trl_err
     trl__best_words *b = &s->best;
     int code = w->parser ? trl__lattice_align(s->lattice, w->parser, &aligned, err) : 0;
     if (code == 0)
-        code = trl_lattice_mbr(aligned ? aligned : s->lattice, &j->scale, &h, err);
+        code = trl_lattice_mbr(aligned ? aligned : s->lattice, &j->posterior_scale, &h, err);
     if (code == 0 &&
         (TRL_GROW(b->words, b->capacity, h->count + 1) < 0 || TRL_GROW(s->words, s->word_capacity, h->count + 1) < 0))
         code = trl__fail_memory(err);
@@ -316,6 +319,7 @@ static int set_up(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl
         code = trl_graph_fits(j->graph, j->model, err);
     j->search = trl__search_options_of(o);
     j->scale = trl__lattice_scale_of(o);
+    j->posterior_scale = trl_lattice_scale_times(j->scale, o->posterior_scale);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &passes, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);

@@ -5,6 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+trl_lattice_scale trl_lattice_scale_times(trl_lattice_scale scale, double factor)
+{
+    return (trl_lattice_scale){factor * scale.acoustic, factor * scale.graph, factor * scale.insertion};
+}
+
 int trl__lattice_create(trl_symbols *words, trl_lattice **out, trl_error *err)
 {
     *out = trl__alloc_zero(1, sizeof **out);
