@@ -61,7 +61,8 @@ static void train_model(stream_bench *b, int tiny)
     o.stages = tiny ? "mono" : "mono,tri";
     o.iterations = tiny ? 1 : 3;
     o.folder = b->folder;
-    bench_check(trl_train(tiny ? b->test : b->train, b->lexicon, frontend, &o, NULL, b->findings, &b->model, &err), &err);
+    bench_check(trl_train(tiny ? b->test : b->train, b->lexicon, frontend, &o, NULL, b->findings, &b->model, &err),
+                &err);
     trl_frontend_destroy(frontend);
 }
 

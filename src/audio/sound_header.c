@@ -151,7 +151,8 @@ static int check_au(trl__sound_source *source, const uint8_t *head, size_t size,
     uint64_t start = number(head + 4, 4, big_endian), length = number(head + 8, 4, big_endian);
     if (start > source->size)
         return fail_damaged(source, 4, "AU", err);
-    return trl__is_streamed_length(length) || length <= source->size - start ? 0 : fail_short(source, start, length, err);
+    return trl__is_streamed_length(length) || length <= source->size - start ? 0
+                                                                             : fail_short(source, start, length, err);
 }
 
 /* The number after "NAME -i ", or `otherwise`. */

@@ -84,7 +84,8 @@ static int32_t row_of(const column_shape *shape, int32_t row)
 static column_shape next_column(const error_sum *e, const column_shape *old, int32_t word, int32_t *more)
 {
     int32_t low = old->centre > WINDOW ? old->centre - WINDOW : 0;
-    int32_t high = e->count - old->centre > WINDOW + 1 ? old->centre + WINDOW + 1 : e->count, numbers[ROWS] = {0}, best = low;
+    int32_t high = e->count - old->centre > WINDOW + 1 ? old->centre + WINDOW + 1 : e->count, numbers[ROWS] = {0},
+            best = low;
     for (int32_t row = low; row <= high; row++) {
         int32_t number = row_of(old, row) + 1;
         if (row > 0 && row_of(old, row - 1) + (e->words[row - 1] != word) < number)
