@@ -227,7 +227,7 @@ static int add_trigrams(reader *r)
     uint32_t first = 0, from, to = 0;
     int code = trigrams_begin(r, 0, 0, &from);
     for (uint32_t i = 0; code == 0 && i < r->counts[1]; i++) {
-        int32_t words[2];
+        int32_t words[2] = {0};
         find_first(r, i, &first);
         code = bigram_words(r, i, first, words);
         if (code == 0)
