@@ -37,7 +37,7 @@ static inline trl_model *random_shared_model(uint64_t seed)
 {
     dice d = {seed, 1000000};
     trl_error err;
-    trl_model *m = random_model(seed), *copy;
+    trl_model *m = random_model(seed), *copy = NULL;
     int32_t *none = trl__alloc_zero((size_t)m->tied_states + 1, sizeof *none);
     assert_non_null(none);
     trl__model_set_mixtures(m, none, NULL, NULL, NULL);
