@@ -147,6 +147,14 @@ mistake 3 "nowhere" tones.trm loop.trg nowhere
 mistake 3 "nobody" tones.trm loop.trg sounds --utterance nobody
 expect 0 "$TRELLIS" train sounds lexicon.txt -o other.trm -n 1 -q --set deltas=0 --states 2
 mistake 3 "for another model" other.trm loop.trg sounds
+
+# A model that has been elsewhere: HTK's files don't say how frames are made, and those of another front end have another width.
+expect 0 "$TRELLIS" model convert tones.trm --to htk -o bare
+mistake 3 "front end" bare loop.trg sounds
+printf 'kind = mfcc\nnum_ceps = 7\n' >seven.conf
+expect 3 "$TRELLIS" model convert bare --frontend seven.conf -o seven.trm
+contains "$err" "frames of 7 dimensions, the model has 13" "another front end"
+
 echo old >kept.txt
 mistake 3 "for another model" other.trm loop.trg sounds -o kept.txt
 [ "$(<kept.txt)" = old ] || wrong "a failure replaced the old file"
