@@ -5,9 +5,9 @@ source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
 command -v python3 >/dev/null || skip "python3 is not installed"
 cd "$folder" || exit 1
 python3 "$TRELLIS_SOURCE_DIR/tests/tone_corpus.py" .
-demo() { TRELLIS=$TRELLIS "$TRELLIS_SOURCE_DIR/scripts/demo"; }
+demo=$TRELLIS_SOURCE_DIR/scripts/demo
 
-CORPUS=$PWD/sounds LEXICON=$PWD/lexicon.txt PLACE=$PWD/whole expect 0 demo
+CORPUS=$PWD/sounds LEXICON=$PWD/lexicon.txt PLACE=$PWD/whole expect 0 "$demo"
 contains "$out" "trellis train" "commands are shown"
 contains "$out" "WER" "errors are counted"
 [ -s whole/report.html ] || wrong "no page"
@@ -17,11 +17,11 @@ contains "$out" "WER" "errors are counted"
 speakers() { cut -d' ' -f2 "whole/$1/utt2spk" | sort -u; }
 [ -z "$(comm -12 <(speakers train) <(speakers test))" ] || wrong "somebody is heard in training and in the test"
 
-CORPUS=$PWD/sounds PLACE=$PWD/sound-only expect 0 demo
+CORPUS=$PWD/sounds PLACE=$PWD/sound-only expect 0 "$demo"
 contains "$out" "With LEXICON=file" "what a lexicon would bring"
 [ "$(ls sound-only)" = utterance.png ] || wrong "without a lexicon: $(ls sound-only)"
 
-CORPUS=$PWD/nowhere LEXICON=$PWD/lexicon.txt PLACE=$PWD/none expect 1 demo
+CORPUS=$PWD/nowhere LEXICON=$PWD/lexicon.txt PLACE=$PWD/none expect 1 "$demo"
 contains "$err" "nowhere" "a corpus that is not there"
 
 finish
