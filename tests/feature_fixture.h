@@ -17,18 +17,6 @@ static inline const char *temp_place(const char *format, const char *name)
     return place;
 }
 
-/* A whole file of up to 1 MiB, with room for 128 bytes behind it; the caller frees it. */
-static inline unsigned char *temp_read(const char *name, size_t *size)
-{
-    FILE *file = fopen(temp_path(name), "rb");
-    assert_non_null(file);
-    unsigned char *bytes = malloc(((size_t)1 << 20) + 128);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, (size_t)1 << 20, file);
-    fclose(file);
-    return bytes;
-}
-
 /* Normal numbers of very different sizes. */
 static inline void random_matrix(trl_matrix *m, size_t rows, size_t cols, uint64_t seed)
 {

@@ -33,6 +33,25 @@ static inline trl_model *model_of(const char *lexicon_text, int32_t dim, const t
     return model;
 }
 
+static inline void *bytes_of_model(const trl_model *m, size_t *size)
+{
+    trl_error err;
+    if (trl_model_write(m, temp_path("m"), &err) < 0)
+        fail_msg("%s", err.text);
+    return temp_read("m", size);
+}
+
+/* To the byte, as files. */
+static inline void assert_same_model_file(const trl_model *a, const trl_model *b)
+{
+    size_t a_size, b_size;
+    void *a_bytes = bytes_of_model(a, &a_size), *b_bytes = bytes_of_model(b, &b_size);
+    assert_int_equal(a_size, b_size);
+    assert_memory_equal(a_bytes, b_bytes, a_size);
+    free(a_bytes);
+    free(b_bytes);
+}
+
 /* Random numbers in their order. */
 typedef struct dice {
     uint64_t seed, next;

@@ -67,15 +67,32 @@ static inline void temp_write(const char *name, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
+/* All bytes of a file, with room for 128 more behind them; the caller frees them. */
+static inline void *file_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    void *bytes = malloc(*size + 128);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+static inline void *temp_read(const char *name, size_t *size)
+{
+    return file_bytes(temp_path(name), size);
+}
+
 /* The file is there with exactly this content. */
 static inline void temp_expect(const char *name, const void *bytes, size_t size)
 {
-    FILE *file = fopen(temp_path(name), "rb");
-    assert_non_null(file);
-    char *content = malloc(size + 1);
-    assert_non_null(content);
-    assert_int_equal(fread(content, 1, size + 1, file), size);
-    fclose(file);
+    size_t found;
+    void *content = temp_read(name, &found);
+    assert_int_equal(found, size);
     assert_memory_equal(content, bytes, size);
     free(content);
 }

@@ -40,17 +40,6 @@ static trl_model *read_model(const char *mdl, const char *phones)
     return model;
 }
 
-static char *load(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *bytes = malloc((size_t)1 << 24);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, (size_t)1 << 24, file);
-    fclose(file);
-    return bytes;
-}
-
 /* Where the text is, from `place` on. */
 static const char *find(const char *place, const char *end, const char *text)
 {
@@ -110,7 +99,7 @@ static void compare_model(const char *folder)
     snprintf(mdl, sizeof mdl, "%s/final.mdl", folder);
     trl_model *model = read_model(mdl, NULL);
     assert_int_equal(trl__kaldi_model_write(model, temp_path("final.mdl"), 1, &err), 0);
-    char *ours = load(temp_path("final.mdl"), &size), *theirs = load(golden_path(mdl), &golden_size);
+    char *ours = temp_read("final.mdl", &size), *theirs = file_bytes(golden_path(mdl), &golden_size);
     assert_int_equal(size, golden_size);
     size_t different = compare_binary(ours, theirs, size, 5e-7);
     print_message("%s: %zu numbers differ in their last bits\n", folder, different);
@@ -141,8 +130,8 @@ static void text_comes_back(void **state)
     assert_int_equal(trl__kaldi_model_write(model, temp_path("text.mdl"), 0, &err), 0);
     trl_model_destroy(model);
     size_t size, golden_size, words = 0;
-    char *ours = load(temp_path("text.mdl"), &size),
-         *theirs = load(golden_path("an4-mono/final.mdl.txt"), &golden_size);
+    char *ours = temp_read("text.mdl", &size),
+         *theirs = file_bytes(golden_path("an4-mono/final.mdl.txt"), &golden_size);
     ours[size] = theirs[golden_size] = '\0';
     char *x_next = NULL, *y_next = NULL, *x = strtok_r(ours, " \n", &x_next), *y = strtok_r(theirs, " \n", &y_next);
     for (; x && y; words++) {
@@ -187,7 +176,7 @@ static void constants_are_kaldis(void **state)
     trl__source source;
     trl_matrix constants = {0}, weights = {0}, means = {0}, inverses = {0};
     size_t size;
-    char *bytes = load(golden_path("an4-mono/final.mdl"), &size);
+    char *bytes = file_bytes(golden_path("an4-mono/final.mdl"), &size);
     const char *place = bytes;
     for (int32_t j = 0; j < model->tied_states; j++) {
         place = find(place, bytes + size, "<GCONSTS> ");
@@ -223,7 +212,7 @@ static void tree_is_kaldis(void **state)
     trl_model *model = read_model("an4-mono/final.mdl", "an4-mono/phones.txt");
     assert_int_equal(trl_model_write_kaldi(model, temp_path("folder"), 1, &err), 0);
     size_t size;
-    char *theirs = load(golden_path("an4-mono/tree"), &size);
+    char *theirs = file_bytes(golden_path("an4-mono/tree"), &size);
     temp_expect("folder/tree", theirs, size);
     free(theirs);
     trl_model *again;

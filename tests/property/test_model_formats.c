@@ -12,21 +12,10 @@ static void check(int code)
         fail_msg("%s", err.text);
 }
 
-static char *load(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *bytes = malloc((size_t)1 << 20);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, (size_t)1 << 20, file);
-    fclose(file);
-    return bytes;
-}
-
 static void assert_same_file(const char *a, const char *b)
 {
     size_t size;
-    char *bytes = load(temp_path(a), &size);
+    char *bytes = temp_read(a, &size);
     temp_expect(b, bytes, size);
     free(bytes);
 }
@@ -166,7 +155,7 @@ static void tree_answers(void **state)
         check(trl__kaldi_tree_write(model, temp_path("tree"), 0, &err));
         for (int32_t i = 0; i < model->triples; i++) {
             size_t size;
-            char *text = load(temp_path("tree"), &size), *cursor;
+            char *text = temp_read("tree", &size), *cursor;
             text[size] = '\0';
             assert_string_equal(strtok_r(text, " \n", &cursor), "ContextDependency");
             assert_string_equal(next_word(&cursor), "1");

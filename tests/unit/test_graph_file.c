@@ -335,12 +335,7 @@ static unsigned char *file_of_example(size_t *size)
     trl_graph *graph = example();
     must(trl_graph_write(graph, temp_path("g.trg"), &err));
     trl_graph_destroy(graph);
-    FILE *file = fopen(temp_path("g.trg"), "rb");
-    assert_non_null(file);
-    unsigned char *bytes = malloc(1 << 16);
-    *size = fread(bytes, 1, 1 << 16, file);
-    fclose(file);
-    return bytes;
+    return temp_read("g.trg", size);
 }
 
 static int from_memory(const unsigned char *bytes, size_t size, trl_graph **graph)

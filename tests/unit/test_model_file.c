@@ -1,7 +1,6 @@
 /* The model file: the layout as documented, and no damage, nonsense or foreign file goes unseen. */
 #include "model_fixture.h"
-#include "container_repair.h"
-#include "base/container.h"
+#include "damage_fixture.h"
 
 static trl_error err;
 
@@ -111,16 +110,6 @@ static void refuses_what_is_no_model(void **state)
 
 /* ---- damage ---- */
 
-static unsigned char *read_file(const char *name, size_t *size)
-{
-    FILE *file = fopen(temp_path(name), "rb");
-    assert_non_null(file);
-    unsigned char *bytes = malloc(1 << 16);
-    *size = fread(bytes, 1, 1 << 16, file);
-    fclose(file);
-    return bytes;
-}
-
 static int from_memory(const unsigned char *bytes, size_t size)
 {
     trl__container *file;
@@ -136,47 +125,14 @@ static int from_memory(const unsigned char *bytes, size_t size)
 static void sees_every_flipped_byte_and_cut(void **state)
 {
     (void)state;
-    size_t size;
     write_example("m");
-    unsigned char *bytes = read_file("m", &size);
-    assert_int_equal(from_memory(bytes, size), 0);
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] ^= 0x10;
-        assert_true(from_memory(bytes, size) < 0);
-        bytes[i] ^= 0x10;
-        unsigned char *cut = malloc(i + 1); /* its own block, so that reading past the end shows */
-        memcpy(cut, bytes, i);
-        assert_true(from_memory(cut, i) < 0);
-        free(cut);
-    }
-    free(bytes);
-}
-
-/* The example's file with one section replaced; NULL: left out. Checksums are right. */
-static void write_variant(const char *name, const char *section, const void *bytes, uint64_t size)
-{
-    trl__container *file;
-    trl__container_writer *writer;
-    write_example("original");
-    assert_int_equal(trl__container_open(temp_path("original"), "model", 1, &file, &err), 0);
-    assert_int_equal(trl__container_create(temp_path(name), "model", 1, &writer, &err), 0);
-    for (size_t i = 0; i < SECTIONS; i++) {
-        const void *old;
-        uint64_t old_size;
-        int changed = strcmp(sections[i], section) == 0;
-        assert_int_equal(trl__container_section(file, sections[i], &old, &old_size, &err), 0);
-        if (changed && !bytes)
-            continue;
-        assert_int_equal(
-            trl__container_add(writer, sections[i], changed ? bytes : old, changed ? size : old_size, &err), 0);
-    }
-    assert_int_equal(trl__container_commit(writer, &err), 0);
-    trl__container_close(file);
+    assert_damage_is_seen(temp_path("m"), from_memory);
 }
 
 static void refuse_section(const char *section, const void *bytes, uint64_t size, int code, const char *text)
 {
-    write_variant("v", section, bytes, size);
+    write_example("original");
+    replace_section(temp_path("original"), temp_path("v"), "model", 1, sections, SECTIONS, section, bytes, size);
     refuse_file("v", code, text);
 }
 
@@ -295,7 +251,7 @@ static void survives_any_number(void **state)
     static const uint32_t values[] = {0, 1, 2, 0xffffffff, 0x7fffffff, 0x80000000, 0x7fc00000, 0x7f800000, 0x3f800000};
     size_t size, accepted = 0, again_size;
     write_example("m");
-    unsigned char *bytes = read_file("m", &size);
+    unsigned char *bytes = temp_read("m", &size);
     for (size_t at = 64; at + 4 <= size; at += 4)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             unsigned char *changed = malloc(size);
@@ -308,7 +264,7 @@ static void survives_any_number(void **state)
                 trl__model_from_container(file, &m, &err);
             if (m && accepted++ % 16 == 0) {
                 assert_int_equal(trl_model_write(m, temp_path("again"), &err), 0);
-                unsigned char *again = read_file("again", &again_size);
+                unsigned char *again = temp_read("again", &again_size);
                 assert_int_equal(again_size, size);
                 assert_memory_equal(again, changed, size);
                 free(again);

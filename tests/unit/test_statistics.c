@@ -1,6 +1,6 @@
 /* Statistics: local blocks and global sums, their file, and counts of 100,000 hours. */
 #include "model_fixture.h"
-#include "container_repair.h"
+#include "damage_fixture.h"
 #include "model/statistics.h"
 
 static trl_error err;
@@ -169,33 +169,11 @@ static int from_memory(const unsigned char *bytes, size_t size)
     return code;
 }
 
-static unsigned char *file_bytes(size_t *size)
-{
-    FILE *file = fopen(temp_path("s"), "rb");
-    assert_non_null(file);
-    unsigned char *bytes = malloc(1 << 16);
-    *size = fread(bytes, 1, 1 << 16, file);
-    fclose(file);
-    return bytes;
-}
-
 static void sees_every_flipped_byte_and_cut(void **state)
 {
     (void)state;
-    size_t size;
     trl__stats_destroy(write_example("s"));
-    unsigned char *bytes = file_bytes(&size);
-    assert_int_equal(from_memory(bytes, size), 0);
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] ^= 0x10;
-        assert_true(from_memory(bytes, size) < 0);
-        bytes[i] ^= 0x10;
-        unsigned char *cut = malloc(i + 1);
-        memcpy(cut, bytes, i);
-        assert_true(from_memory(cut, i) < 0);
-        free(cut);
-    }
-    free(bytes);
+    assert_damage_is_seen(temp_path("s"), from_memory);
 }
 
 /* Bytes at a place of the file, checksums put right. Sections: header at 64, counts at 128, sums at 256 (12 doubles
@@ -203,7 +181,7 @@ static void sees_every_flipped_byte_and_cut(void **state)
 static void refuse(size_t at, const void *value, size_t length, int code, const char *text)
 {
     size_t size;
-    unsigned char *bytes = file_bytes(&size);
+    unsigned char *bytes = temp_read("s", &size);
     memcpy(bytes + at, value, length);
     container_repair(bytes, size);
     err.text[0] = '\0';

@@ -1,7 +1,6 @@
 /* Model files with a tree and mixtures for a first pass: read as written, and no damage or nonsense goes unseen. */
 #include "small_tree.h"
-#include "container_repair.h"
-#include "base/container.h"
+#include "damage_fixture.h"
 
 static trl_error err;
 
@@ -19,20 +18,10 @@ static void write_example(const char *name)
     trl_model_destroy(m);
 }
 
-static unsigned char *read_file(const char *name, size_t *size)
-{
-    FILE *file = fopen(temp_path(name), "rb");
-    assert_non_null(file);
-    unsigned char *bytes = malloc(1 << 16);
-    *size = fread(bytes, 1, 1 << 16, file);
-    fclose(file);
-    return bytes;
-}
-
 static uint32_t version_of(const char *name)
 {
     size_t size;
-    unsigned char *bytes = read_file(name, &size);
+    unsigned char *bytes = temp_read(name, &size);
     uint32_t version = trl__le32(bytes + 32);
     free(bytes);
     return version;
@@ -115,20 +104,8 @@ static int from_memory(const unsigned char *bytes, size_t size)
 static void sees_every_flipped_byte_and_cut(void **state)
 {
     (void)state;
-    size_t size;
     write_example("m");
-    unsigned char *bytes = read_file("m", &size);
-    assert_int_equal(from_memory(bytes, size), 0);
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] ^= 0x10;
-        assert_true(from_memory(bytes, size) < 0);
-        bytes[i] ^= 0x10;
-        unsigned char *cut = malloc(i + 1); /* its own block, so that reading past the end shows */
-        memcpy(cut, bytes, i);
-        assert_true(from_memory(cut, i) < 0);
-        free(cut);
-    }
-    free(bytes);
+    assert_damage_is_seen(temp_path("m"), from_memory);
 }
 
 /* Every number replaced by others, with checksums put right: refused, or a model that can be used. */
@@ -138,7 +115,7 @@ static void survives_any_number(void **state)
     static const uint32_t values[] = {0, 1, 2, 5, 0xffffffff, 0x7fffffff, 0x80000000};
     size_t size, accepted = 0, refused = 0;
     write_example("m");
-    unsigned char *bytes = read_file("m", &size);
+    unsigned char *bytes = temp_read("m", &size);
     for (size_t at = 64; at + 4 <= size; at += 4)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             unsigned char *changed = malloc(size);
@@ -162,26 +139,11 @@ static void survives_any_number(void **state)
     free(bytes);
 }
 
-/* The example's file with one section replaced; NULL: left out. Checksums are right. */
 static void refuse_section(const char *section, const void *bytes, uint64_t size, const char *text)
 {
-    trl__container *file;
-    trl__container_writer *writer;
     trl_model *m;
     write_example("original");
-    assert_int_equal(trl__container_open(temp_path("original"), "model", 2, &file, &err), 0);
-    assert_int_equal(trl__container_create(temp_path("v"), "model", 2, &writer, &err), 0);
-    for (size_t i = 0; i < SECTIONS; i++) {
-        const void *old;
-        uint64_t old_size;
-        int changed = strcmp(sections[i], section) == 0;
-        assert_int_equal(trl__container_section(file, sections[i], &old, &old_size, &err), 0);
-        if (!changed || bytes)
-            assert_int_equal(
-                trl__container_add(writer, sections[i], changed ? bytes : old, changed ? size : old_size, &err), 0);
-    }
-    assert_int_equal(trl__container_commit(writer, &err), 0);
-    trl__container_close(file);
+    replace_section(temp_path("original"), temp_path("v"), "model", 2, sections, SECTIONS, section, bytes, size);
     err.text[0] = '\0';
     int got = trl_model_read(temp_path("v"), &m, &err);
     if (got != TRL_ECORRUPT || m || !strstr(err.text, text))
