@@ -1,17 +1,10 @@
 """Kaldi's archives of lattices, read from their bytes by the definition of the format; what a lattice means: all of its paths. And what the
-tests with them share: a temporary folder, a count of what went wrong."""
+tests with them share: a count of what went wrong."""
 import collections
 import math
-import os
 import struct
-import tempfile
 
-folder = tempfile.TemporaryDirectory()
 faults = []
-
-
-def path(name):
-    return os.path.join(folder.name, name)
 
 
 def wrong(text):

@@ -15,29 +15,16 @@ import math
 import os
 import random
 import shutil
-import subprocess
 import sys
-import tempfile
 
-TRELLIS = os.environ["TRELLIS"]
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from command_runs import TRELLIS, path, run
+
 ORDER = 3
 
 if not shutil.which("irstlm"):
     print("skipped: IRSTLM is not installed (scripts/setup test installs it)")
     sys.exit(77)
-
-folder = tempfile.TemporaryDirectory()
-
-
-def path(name):
-    return os.path.join(folder.name, name)
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"exit code {done.returncode}: {' '.join(command)}\n{done.stderr.decode(errors='replace')}")
-    return done
 
 
 def read_arpa(name):

@@ -9,7 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TRELLIS_SOURCE_DIR"], "tests"))
 import kaldi_lattices
-from kaldi_lattices import Arc, Lattice, faults, path, wrong
+from command_runs import TRELLIS, path
+from kaldi_lattices import Arc, Lattice, faults, wrong
 
 try:
     import kaldifst
@@ -17,7 +18,6 @@ except ImportError:
     print("skipped: kaldifst is not installed (scripts/setup test installs it)")
     sys.exit(77)
 
-TRELLIS = os.environ["TRELLIS"]
 LATTICES = 60
 
 

@@ -8,9 +8,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TRELLIS_SOURCE_DIR"], "tests"))
 import kaldi_lattices
-from kaldi_lattices import faults, path, wrong
+from command_runs import TRELLIS, path
+from kaldi_lattices import faults, wrong
 
-TRELLIS = os.environ["TRELLIS"]
 GOLDEN = os.path.join(os.environ["TRELLIS_SHARED"], "golden/kaldi/an4-mono")
 if not os.path.isdir(GOLDEN):
     print("skipped: Kaldi's lattices of AN4 are not here (../shared/golden/kaldi/an4-mono)")
