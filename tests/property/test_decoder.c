@@ -327,21 +327,20 @@ typedef struct maker {
     const float *table; /* frames by tied state */
     int32_t tied, frames, begin;
     float *scores;
-    uint32_t *stamps;
-    int32_t *wanted;
+    atomic_uint *stamps;
     int made;
 } maker;
 
-static int make_scores(trl__score_group *g, int32_t frame, trl_error *err)
+static int make_scores(trl__score_group *g, int worker, int32_t first, int32_t end, const int32_t *wanted,
+                       int32_t count, trl_error *err)
 {
-    (void)err;
+    (void)err, (void)worker;
     maker *m = g->user;
-    for (int32_t i = 0; i < g->count; i++)
-        for (int32_t f = frame; f < g->frames; f++)
-            m->scores[(size_t)g->wanted[i] * g->stride + (size_t)f * g->step] =
-                m->table[g->wanted[i] * m->frames + m->begin + f];
-    m->made += g->count;
-    g->count = 0;
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t f = first; f < end; f++)
+            m->scores[(size_t)wanted[i] * g->stride + (size_t)f * g->step] =
+                m->table[wanted[i] * m->frames + m->begin + f];
+    m->made += count;
     return 0;
 }
 
@@ -359,7 +358,6 @@ static trl__score_group next_group(maker *m, int32_t begin, uint32_t number, ran
                               .step = by_state ? 1 : (size_t)m->tied,
                               .stamps = m->stamps,
                               .number = number,
-                              .wanted = m->wanted,
                               .fill = make_scores,
                               .user = m};
 }
@@ -373,9 +371,9 @@ static void scores_on_demand_are_the_same(void **state)
         test_case c = make_case(&r);
         trl__decode_options o = narrow(&r);
         float scores[16 * 8];
-        uint32_t stamps[8] = {0};
-        int32_t wanted[9], tied = count_tied_states(c.graph);
-        maker m = {c.scores, tied, c.frames, 0, scores, stamps, wanted, 0};
+        atomic_uint stamps[8] = {0};
+        int32_t tied = count_tied_states(c.graph);
+        maker m = {c.scores, tied, c.frames, 0, scores, stamps, 0};
         trl__decoder *d;
         const trl__raw_lattice *raw;
         assert_true(tied < 8);
