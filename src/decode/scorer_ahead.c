@@ -111,7 +111,7 @@ static int search_chunk(trl__scorer *s, trl__decoder *decoder, int32_t chunk, tr
 static int begin_ahead(trl__scorer *s, int32_t begin, trl_error *err)
 {
     trl__ahead *a = &s->ahead;
-    int32_t slots = (s->options.ahead + CHUNK - 1) / CHUNK;
+    int32_t slots = s->options.ahead / CHUNK + 1;
     a->begin = begin;
     a->chunks = (s->frames - begin + CHUNK - 1) / CHUNK;
     a->slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > a->chunks ? a->chunks : slots;

@@ -1,6 +1,7 @@
 /* The search against the machine that it searches, on random graphs and scores: composed, and its best path, and what is within the lattice beam
  * of it, found by the operations on transducers. */
 #include "graph_fixture.h"
+#include "raw_lattice_fixture.h"
 
 #include "decode/best_words.h"
 #include "decode/decoder.h"
@@ -216,31 +217,6 @@ static trl__decode_options narrow(random_source *r)
     return o;
 }
 
-static trl__raw_lattice copy_lattice(const trl__raw_lattice *raw)
-{
-    trl__raw_lattice c = *raw;
-    size_t states = (size_t)raw->states, arcs = states ? raw->first[states] : 0;
-    c.first = memcpy(malloc((states + 1) * sizeof *c.first), raw->first, (states ? states + 1 : 0) * sizeof *c.first);
-    c.arcs = memcpy(malloc((arcs + 1) * sizeof *c.arcs), raw->arcs, arcs * sizeof *c.arcs);
-    c.final = memcpy(malloc((states + 1) * sizeof *c.final), raw->final, states * sizeof *c.final);
-    c.time = memcpy(malloc((states + 1) * sizeof *c.time), raw->time, states * sizeof *c.time);
-    return c;
-}
-
-static void assert_same_lattice(const trl__raw_lattice *a, const trl__raw_lattice *b)
-{
-    assert_int_equal(a->states, b->states);
-    assert_int_equal(a->reached_end, b->reached_end);
-    if (a->states == 0)
-        return;
-    size_t states = (size_t)a->states;
-    assert_memory_equal(a->first, b->first, (states + 1) * sizeof *a->first);
-    assert_memory_equal(a->final, b->final, states * sizeof *a->final);
-    assert_memory_equal(a->time, b->time, states * sizeof *a->time);
-    if (a->first[states] > 0)
-        assert_memory_equal(a->arcs, b->arcs, a->first[states] * sizeof *a->arcs);
-}
-
 /* Settled words stay: they begin those of every later moment. */
 static void check_settled(trl__decoder *d, int32_t *settled, size_t *settled_count)
 {
@@ -258,14 +234,6 @@ static void check_settled(trl__decoder *d, int32_t *settled, size_t *settled_cou
     assert_true(count >= *settled_count);
     for (size_t i = 0; i < *settled_count; i++)
         assert_int_equal(words[i], settled[i]);
-}
-
-static void free_lattice(trl__raw_lattice *lattice)
-{
-    free(lattice->first);
-    free(lattice->arcs);
-    free(lattice->final);
-    free(lattice->time);
 }
 
 static int32_t count_tied_states(const trl_graph *graph)
