@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define SPIN 3000 /* looks, some 0.05 ms: longer than most things that one thread does alone between two loops */
+#define PATIENT 300 /* looks after which a thread is free */
 
 typedef struct range {
     alignas(TRL_ALIGNMENT) atomic_int next;
@@ -74,13 +75,15 @@ static void join_loop(trl__team *t, int number)
     atomic_fetch_sub(&t->inside, 1);
 }
 
-static int do_idle_work(trl__team *t, int number)
+static int do_idle_work(trl__team *t, int number, int is_free)
 {
     int did = 0;
+    if (!atomic_load(&t->idle))
+        return 0;
     atomic_fetch_add(&t->busy, 1);
     trl__team_idle_fn fn = atomic_load(&t->idle);
     if (fn)
-        did = fn(t->idle_user, number);
+        did = fn(t->idle_user, number, is_free);
     atomic_fetch_sub(&t->busy, 1);
     if (did && atomic_load(&t->is_waiting)) {
         pthread_mutex_lock(&t->mutex);
@@ -90,14 +93,19 @@ static int do_idle_work(trl__team *t, int number)
     return did;
 }
 
-/* Until there is a call that was not seen. */
-static void await_call(trl__team *t, unsigned seen)
+/* Looks for a call that was not seen; returns 0 when there was none for so many looks. */
+static int look_out(trl__team *t, unsigned seen, int looks)
 {
-    for (int i = 0; i < t->spin; i++) {
+    for (int i = 0; i < looks; i++) {
         if (atomic_load(&t->calls) != seen)
-            return;
+            return 1;
         relax();
     }
+    return 0;
+}
+
+static void sleep_until_called(trl__team *t, unsigned seen)
+{
     pthread_mutex_lock(&t->mutex);
     atomic_fetch_add(&t->asleep, 1);
     while (atomic_load(&t->calls) == seen)
@@ -114,10 +122,13 @@ static void *member_main(void *argument)
         unsigned seen = atomic_load(&t->calls);
         if (atomic_load(&t->is_closing))
             return NULL;
-        if (self->number < t->threads && atomic_load(&t->is_open))
+        int shares = self->number < t->threads;
+        if (shares && atomic_load(&t->is_open))
             join_loop(t, self->number);
-        if (!atomic_load(&t->idle) || !do_idle_work(t, self->number))
-            await_call(t, seen);
+        if (do_idle_work(t, self->number, !shares) || look_out(t, seen, t->spin < PATIENT ? t->spin : PATIENT) ||
+            do_idle_work(t, self->number, 1) || look_out(t, seen, t->spin))
+            continue;
+        sleep_until_called(t, seen);
     }
 }
 

@@ -33,8 +33,9 @@ int trl__team_workers(const trl__team *team); /* with the helpers; NULL: 1 */
 typedef void (*trl__team_fn)(void *user, int32_t item, int worker);
 void trl__team_for(trl__team *team, int32_t count, trl__team_fn fn, void *user);
 
-/* A piece of idle work; returns 0 where there is none for the moment. Ending it (NULL) waits for the pieces that are being done. */
-typedef int (*trl__team_idle_fn)(void *user, int worker);
+/* A piece of idle work; returns 0 where there is none for the moment. is_free: no loop has come for a while; else one may come at any moment, and whoever
+ * takes a piece will miss it. Ending idle work (NULL) waits for the pieces that are being done. */
+typedef int (*trl__team_idle_fn)(void *user, int worker, int is_free);
 void trl__team_idle(trl__team *team, trl__team_idle_fn fn, void *user);
 void trl__team_more(trl__team *team); /* there is idle work again */
 

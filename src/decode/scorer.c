@@ -124,6 +124,18 @@ int trl__scorer_make(trl__scorer *s, int worker, int32_t rows, float *scores, tr
     return rows > 0 ? s->maker.make(s->maker.user, worker, w->rows, rows, scores, err) : 0;
 }
 
+int trl__scorer_failure(trl__scorer *s, trl_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < s->worker_count; i++) {
+        if (code == 0 && s->workers[i].code < 0 && err)
+            *err = s->workers[i].err;
+        code = code < 0 ? code : s->workers[i].code;
+        s->workers[i].code = 0;
+    }
+    return code;
+}
+
 void trl__scorer_begin_making(trl__scorer *s, const trl__score_maker *maker, int32_t frames)
 {
     s->utterance++;
@@ -271,15 +283,8 @@ static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin,
     s->group.stamps = NULL;
     s->group.are_finite = 1;
     trl__team_for(s->team, (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS, make_all_rows, s);
-    for (int i = 0; i < s->worker_count; i++)
-        if (s->workers[i].code < 0) {
-            int code = s->workers[i].code;
-            if (err)
-                *err = s->workers[i].err;
-            s->workers[i].code = 0;
-            return code;
-        }
-    return trl__decoder_advance_group(decoder, &s->group, err);
+    int code = trl__scorer_failure(s, err);
+    return code < 0 ? code : trl__decoder_advance_group(decoder, &s->group, err);
 }
 
 static trl__score_way quickest(const trl__scorer *s)

@@ -2,6 +2,7 @@
  *
  * The buffer is a ring of chunks. Threads of the team that have nothing to search make them, piece by piece in order, as far as there is room; the search takes chunk after
  * chunk, and makes pieces itself before it waits. A piece is claimed by counting a number up and finished by counting another, so nothing is locked.
+ * While the buffer is half full, threads that may soon be wanted for the search leave pieces for longer breaks, such as those when the lattice is pruned by one thread.
  *
  * A chunk has 48 frames, the widest tile of the kernels: each tied state's parameters come from memory once for all of them. */
 #include "decode/scorer_data.h"
@@ -61,12 +62,17 @@ static int64_t claim_piece(trl__ahead *a)
     return piece;
 }
 
-static int make_piece(void *user, int worker)
+static int is_half_full(const trl__ahead *a)
+{
+    return (atomic_load(&a->next) / a->pieces - atomic_load(&a->used)) * 2 > a->slots;
+}
+
+static int make_piece(void *user, int worker, int is_free)
 {
     trl__scorer *s = user;
     trl__ahead *a = &s->ahead;
     trl__scorer_worker *w = &s->workers[worker];
-    int64_t number = claim_piece(a);
+    int64_t number = !is_free && is_half_full(a) ? -1 : claim_piece(a);
     if (number < 0)
         return 0;
     double start = s->options.is_timed ? trl__scorer_clock() : 0;
@@ -93,7 +99,7 @@ static void await_chunk(trl__scorer *s, int32_t chunk)
 {
     s->ahead.chunk = chunk;
     while (!is_ready(s))
-        if (!make_piece(s, 0))
+        if (!make_piece(s, 0, 1))
             trl__team_wait(s->team, is_ready, s);
 }
 
@@ -132,19 +138,6 @@ static int begin_ahead(trl__scorer *s, int32_t begin, trl_error *err)
     return 0;
 }
 
-/* What a maker complained about; all are out. */
-static int find_failure(trl__scorer *s, trl_error *err)
-{
-    int code = 0;
-    for (int i = 0; i < s->worker_count; i++) {
-        if (code == 0 && s->workers[i].code < 0 && err)
-            *err = s->workers[i].err;
-        code = code < 0 ? code : s->workers[i].code;
-        s->workers[i].code = 0;
-    }
-    return code;
-}
-
 int trl__scorer_search_ahead(trl__scorer *s, trl__decoder *decoder, int32_t begin, trl_error *err)
 {
     int code = begin_ahead(s, begin, err);
@@ -158,5 +151,6 @@ int trl__scorer_search_ahead(trl__scorer *s, trl__decoder *decoder, int32_t begi
         code = search_chunk(s, decoder, chunk, err);
     }
     trl__team_idle(s->team, NULL, NULL);
-    return code < 0 ? code : find_failure(s, err);
+    int failure = trl__scorer_failure(s, code < 0 ? NULL : err);
+    return code < 0 ? code : failure;
 }

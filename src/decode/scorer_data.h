@@ -13,7 +13,7 @@ typedef struct trl__scorer_worker {
     trl__row *rows;
     uint64_t made;
     double seconds; /* ahead */
-    int code;       /* what went wrong ahead */
+    int code;       /* what went wrong where nobody had asked for it yet */
     trl_error err;
 } trl__scorer_worker;
 
@@ -62,6 +62,9 @@ double trl__scorer_clock(void);
 
 /* Makes what the worker's rows say. */
 int trl__scorer_make(trl__scorer *scorer, int worker, int32_t rows, float *scores, trl_error *err);
+
+/* What a worker complained about, for once; nobody may be at work. 0: nothing. */
+int trl__scorer_failure(trl__scorer *scorer, trl_error *err);
 
 /* Advances the decoder by all frames from `begin` on, with scores that are made ahead (scorer_ahead.c). */
 int trl__scorer_search_ahead(trl__scorer *scorer, trl__decoder *decoder, int32_t begin, trl_error *err);

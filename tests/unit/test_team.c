@@ -50,9 +50,10 @@ typedef struct errand {
     atomic_int left, done, is_over;
 } errand;
 
-static int do_piece(void *user, int worker)
+static int do_piece(void *user, int worker, int is_free)
 {
     errand *e = user;
+    (void)is_free;
     assert_true(worker > 0);
     assert_int_equal(atomic_load(&e->is_over), 0);
     int left = atomic_load(&e->left);
