@@ -31,9 +31,8 @@ static int score_all(search_clock *c, const trl_matrix *frames, trl_error *err)
     trl__score_group *group;
     for (int32_t begin = 0; code == 0 && begin < (int32_t)frames->rows; begin += group->frames) {
         trl__scorer_open(c->engine.scorer, begin, &group);
-        for (size_t tied = 0; tied < c->tied_states; tied++)
-            group->wanted[group->count++] = (int32_t)tied;
-        code = group->fill(group, 0, err);
+        for (int32_t tied = 0; code == 0 && tied < (int32_t)c->tied_states; tied++)
+            code = group->fill(group, 0, 0, group->frames, &tied, 1, err);
         for (int32_t f = 0; code == 0 && f < group->frames; f++)
             for (size_t tied = 0; tied < c->tied_states; tied++)
                 trl_matrix_row(&c->likelihoods, (size_t)begin + (size_t)f)[tied] =

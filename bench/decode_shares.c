@@ -7,16 +7,18 @@ typedef struct stage_clock {
     decode_engine engine;
     trl__determinizer *determinizer;
     double scoring, lattice, inside; /* CPU seconds; inside: these and the search */
-    int (*fill)(trl__score_group *group, int32_t frame, trl_error *err);
+    int (*fill)(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted, int32_t count,
+                trl_error *err);
 } stage_clock;
 
 /* A group knows its scorer alone. */
 static stage_clock *running;
 
-static int timed_fill(trl__score_group *group, int32_t frame, trl_error *err)
+static int timed_fill(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted,
+                      int32_t count, trl_error *err)
 {
     double start = bench_cpu_seconds();
-    int code = running->fill(group, frame, err);
+    int code = running->fill(group, worker, first, end, wanted, count, err);
     running->scoring += bench_cpu_seconds() - start;
     return code;
 }

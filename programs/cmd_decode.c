@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "corpus_input.h"
 #include "decode_live.h"
+#include "decode_profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,20 @@
 #include <trellis/decode.h>
 #include <trellis/lattice_file.h>
 #include <trellis/nbest_file.h>
+#include <unistd.h>
 
 extern const cli_command cmd_decode;
 
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *lattice, *likelihoods, *utterance, *device;
+    const char *output, *to, *lattice, *likelihoods, *utterance, *device, *search, *likelihood_mode;
     int no_adapt, most_active, least_active, nbest, no_confidence, mbr;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty, posterior_scale;
     int online, partial, pid;
     double raw, follow, pause;
+    int search_threads, score_threads, profile;
+    double ahead;
 };
 
 /* One corpus or sound file of the command line. */
@@ -46,6 +50,25 @@ typedef struct job {
 
 /* ---- Options ---- */
 
+static int set_threads(job *j)
+{
+    static const char *const searches[] = {"owner", "merge", NULL};
+    static const char *const modes[] = {"block", "demand", "ahead", "auto", NULL};
+    const struct values *v = j->values;
+    trl_decode_options *o = &j->options;
+    int search = o->search, mode = o->likelihood_mode;
+    int code = cli_choose(&cmd_decode, "search", v->search, searches, &search);
+    if (code == 0)
+        code = cli_choose(&cmd_decode, "likelihood-mode", v->likelihood_mode, modes, &mode);
+    o->search = (trl_search_way)search;
+    o->likelihood_mode = (trl_likelihood_mode)mode;
+    o->search_threads = v->search_threads;
+    o->score_threads = v->score_threads;
+    o->ahead = v->ahead;
+    o->profile = v->profile;
+    return code;
+}
+
 static int set_options(job *j)
 {
     const struct values *v = j->values;
@@ -70,6 +93,8 @@ static int set_options(job *j)
     o->online = v->online;
     if (v->no_adapt)
         o->adapt = 0;
+    if (code == 0)
+        code = set_threads(j);
     if (code == 0 && trl_decode_options_check(o, &err) < 0)
         code = cli_usage_error(&cmd_decode, "%s", err.text);
     return code;
@@ -153,9 +178,21 @@ static int read_model(job *j, char **arguments)
     return code;
 }
 
+/* Where an utterance has several threads, as many are decoded at a time as there are cores for. */
+static int make_pool(job *j)
+{
+    cli_common common = j->values->common;
+    int each = j->options.search_threads + j->options.score_threads;
+    if (common.threads == 0 && each > 1) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        common.threads = cores > each ? (int)(cores / each) : 1;
+    }
+    return cli_pool(&common, &j->pool);
+}
+
 static int prepare(job *j, int count, char **arguments)
 {
-    int code = cli_pool(&j->values->common, &j->pool);
+    int code = make_pool(j);
     if (code == 0)
         code = read_inputs(j, arguments + 2, (size_t)count - 2);
     if (code == 0)
@@ -212,6 +249,7 @@ static void add_summary(job *j, const trl_decode_summary *s)
     sum->frames += s->frames;
     sum->seconds += s->seconds;
     sum->adapted += s->adapted;
+    profile_add(&sum->profile, &s->profile);
     j->log_likelihood += s->log_likelihood * (double)s->frames;
     j->tokens += s->tokens * (double)s->frames;
 }
@@ -244,6 +282,8 @@ static void say_summary(const job *j, double elapsed)
         cli_say(common, "%zu of them ended in the middle of what the graph has; a wider beam may help", s->unfinished);
     if (s->narrowed > 0)
         cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
+    if (j->options.profile)
+        profile_say(common, &s->profile);
 }
 
 static int decode_inputs(job *j, trl_error *err)
@@ -357,7 +397,9 @@ static const struct values defaults = {.nbest = 10,
                                        .most_active = 7000,
                                        .least_active = 200,
                                        .acoustic_scale = 0.1,
-                                       .posterior_scale = TRL_POSTERIOR_SCALE};
+                                       .posterior_scale = TRL_POSTERIOR_SCALE,
+                                       .search_threads = 1,
+                                       .ahead = 10};
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
@@ -396,6 +438,19 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {.name = "Threads inside an utterance, and likelihoods", .kind = CLI_GROUP},
+    {"search-threads", 0, CLI_INT, offsetof(struct values, search_threads), "N",
+     "threads that search one utterance (default 1); the words are the same"},
+    {"search", 0, CLI_TEXT, offsetof(struct values, search), "WAY",
+     "owner (default): each state belongs to a thread; merge: threads have copies that one of them merges"},
+    {"likelihood-mode", 0, CLI_TEXT, offsetof(struct values, likelihood_mode), "MODE",
+     "block, demand, ahead, or auto (default): whichever is quickest; the words are the same"},
+    {"ahead", 0, CLI_NUMBER, offsetof(struct values, ahead), "SECONDS",
+     "likelihoods are made so far ahead, at most (default 10)"},
+    {"score-threads", 0, CLI_INT, offsetof(struct values, score_threads), "N",
+     "threads besides those that search, for likelihoods ahead alone (default 0)"},
+    {"profile", 0, CLI_FLAG, offsetof(struct values, profile), NULL,
+     "say where the time of the search goes, and how many likelihoods it took"},
     {.name = "Sound that comes while it is decoded", .kind = CLI_GROUP},
     {"partial", 0, CLI_FLAG, offsetof(struct values, partial), NULL,
      "write JSON lines that show what it looks like so far, too"},
@@ -432,6 +487,15 @@ const cli_command cmd_decode = {
         "is left within --lattice-beam of the best path is a lattice. The best words are chosen from that: they have "
         "the least sum of acoustic cost / --lm-scale, graph cost, and --word-penalty for each word. So scales can be "
         "tried without a new search being much different; to be exact, change --acoustic-scale along.\n\n"
+        "Utterances are decoded side by side (--threads). --search-threads lets several threads search each of them, "
+        "for "
+        "long sound and streams: in every frame they share out the arcs, and then the states that these lead to. "
+        "Likelihoods are made in one of three ways (--likelihood-mode): block, those that the search needs, for 16 "
+        "frames at a "
+        "time; demand, one by one when an arc wants it; ahead, all of them, up to --ahead seconds before the search "
+        "comes "
+        "there, by threads that have nothing to search. auto tries all three on the first frames. Words, costs and "
+        "lattices are the same bytes whatever the threads, the search and the mode.\n\n"
         "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
         "three times: two passes decode and estimate a linear transform for each speaker (fMLLR) along the words they "
         "found, the last one decodes with adapted frames. Who has less than 500 frames of speech is decoded with the "
@@ -459,6 +523,7 @@ const cli_command cmd_decode = {
                 "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
                 "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12\n"
                 "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark\n"
+                "trellis decode tri.trm large.trg talk.wav --search-threads 2 --likelihood-mode ahead --profile\n"
                 "arecord -f S16_LE -r 16000 | trellis decode mono.trm loop.trg - --pause 0.5\n"
                 "trellis decode mono.trm loop.trg growing.wav --follow 5 --partial",
     .least = 3,

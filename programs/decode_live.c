@@ -1,5 +1,6 @@
 /* Words are written when they are final, and flushed. Ctrl-C ends the sound, not the command: what has come is decoded to its end. */
 #include "decode_live.h"
+#include "decode_profile.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -302,6 +303,8 @@ static void say_summary(const live_job *j, double elapsed)
     else if (s.unfinished > 0)
         cli_say(common, "%zu utterance%s ended in the middle of what the graph has", s.unfinished,
                 s.unfinished == 1 ? "" : "s");
+    if (j->live->options.decode.profile)
+        profile_say(common, &s.profile);
 }
 
 static void clean_up(live_job *j)

@@ -30,6 +30,20 @@
 
 TRL_BEGIN_DECLS
 
+/* How several threads search one utterance. They find the same lattice as one thread does, byte by byte. */
+typedef enum trl_search_way {
+    TRL_SEARCH_OWNER, /* each state belongs to one thread, which takes what the others sent to it */
+    TRL_SEARCH_MERGE /* each thread has copies of the states that it reaches; one thread merges them. To compare with */
+} trl_search_way;
+
+/* When likelihoods are made. They are the same, bit by bit, and so are the words. */
+typedef enum trl_likelihood_mode {
+    TRL_LIKELIHOODS_BLOCK,  /* of the states that the search needs, for blocks of 16 frames */
+    TRL_LIKELIHOODS_DEMAND, /* of one state and frame when an arc wants it */
+    TRL_LIKELIHOODS_AHEAD,  /* of all states, ahead of the search, by threads that have nothing to search */
+    TRL_LIKELIHOODS_AUTO    /* the first frames try all three; then the quickest. A stream: block */
+} trl_likelihood_mode;
+
 typedef struct trl_decode_options {
     double beam;           /* cost above the best token of a frame; default 13; INFINITY: none */
     double lattice_beam;   /* cost above the best path; default 6 */
@@ -51,6 +65,12 @@ typedef struct trl_decode_options {
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */
     int online;              /* 1: frames as a stream has them, see decode_stream.h; default 0 */
     const char *device;      /* "cpu", "cpu:ref" …; NULL: cpu */
+    int search_threads;      /* that search one utterance, for each thread of the pool; default 1 */
+    int score_threads;       /* besides them, that do nothing but make likelihoods ahead; default 0 */
+    trl_search_way search;   /* default TRL_SEARCH_OWNER */
+    trl_likelihood_mode likelihood_mode; /* default TRL_LIKELIHOODS_AUTO */
+    double ahead;                        /* seconds of sound whose likelihoods are made ahead, at most; default 10 */
+    int profile;                         /* 1: the summary tells where the time went; default 0 */
     trl_progress *progress;
 } trl_decode_options;
 
@@ -67,6 +87,20 @@ typedef struct trl_decoding {
     int reached_end; /* 0: no end of the graph was alive in the last frame; the words are the best token's */
 } trl_decoding;
 
+/* Where the time of searches went, in seconds of all their threads together, and how many likelihoods they took; of all passes. */
+typedef struct trl_decode_profile {
+    double expansion; /* arcs are tried */
+    double merging;   /* what they reach becomes tokens and links */
+    double pruning;   /* limits of a frame, and the lattice behind it */
+    double likelihoods;
+    double waiting;                 /* threads that had nothing to do */
+    double total;                   /* the sum of these */
+    uint64_t frames, shared_frames; /* that were searched; by several threads */
+    uint64_t scores;                /* tied states x frames */
+    uint64_t made, twice;           /* likelihoods that were made; by two threads at the same time */
+    trl_likelihood_mode mode;       /* that was in use at the end; TRL_LIKELIHOODS_AUTO: none was chosen */
+} trl_decode_profile;
+
 typedef struct trl_decode_summary {
     size_t utterances, skipped;
     size_t unfinished; /* utterances that reached no end of the graph */
@@ -74,11 +108,12 @@ typedef struct trl_decode_summary {
     size_t
         narrowed; /* utterances whose lattice has a narrower beam than asked for, because memory ended (256 MiB each) */
     size_t words, frames;
-    double seconds;        /* of sound */
-    double log_likelihood; /* of the best paths, per frame */
-    double tokens;         /* per frame, in the last pass */
-    size_t adapted;        /* speakers whose frames were transformed */
-    double gain;           /* in log-likelihood per frame of speech by that, as estimated */
+    double seconds;             /* of sound */
+    double log_likelihood;      /* of the best paths, per frame */
+    double tokens;              /* per frame, in the last pass */
+    size_t adapted;             /* speakers whose frames were transformed */
+    double gain;                /* in log-likelihood per frame of speech by that, as estimated */
+    trl_decode_profile profile; /* where options.profile asks for it */
 } trl_decode_summary;
 
 /* The decoding is only valid during the call. */

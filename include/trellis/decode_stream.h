@@ -39,7 +39,7 @@
 TRL_BEGIN_DECLS
 
 typedef struct trl_decode_stream_options {
-    trl_decode_options decode; /* beams, scales, device; the rest is about corpora and not looked at */
+    trl_decode_options decode; /* beams, scales, device, threads; the rest is about corpora and not looked at */
     int32_t block;             /* frames that are searched at a time; default 10 */
     double most_open;          /* seconds; default 30 */
     double pause;   /* seconds of silence or noise, behind at least one word, that end an utterance; 0 (default): the
@@ -70,13 +70,14 @@ typedef struct trl_stream_partial {
 
 typedef struct trl_stream_summary {
     size_t utterances, words, frames;
-    size_t forced;         /* times that the best way of the moment had to decide */
-    size_t unfinished;     /* utterances that reached no end of the graph; among them … */
-    size_t lost;           /* … those where no way was left, as where a grammar had come to its end */
-    double seconds;        /* of sound */
-    double log_likelihood; /* of the best paths, per frame */
-    double tokens;         /* per frame */
-    int32_t most_open;     /* frames that were not settled at one time */
+    size_t forced;              /* times that the best way of the moment had to decide */
+    size_t unfinished;          /* utterances that reached no end of the graph; among them … */
+    size_t lost;                /* … those where no way was left, as where a grammar had come to its end */
+    double seconds;             /* of sound */
+    double log_likelihood;      /* of the best paths, per frame */
+    double tokens;              /* per frame */
+    int32_t most_open;          /* frames that were not settled at one time */
+    trl_decode_profile profile; /* where options.decode.profile asks for it */
 } trl_stream_summary;
 
 typedef struct trl_decode_stream trl_decode_stream;

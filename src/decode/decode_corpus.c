@@ -8,13 +8,12 @@
 #include "decode/lattice_align.h"
 #include "decode/lattice_determinize.h"
 #include "decode/lattice_mbr.h"
-#include "decode/scorer.h"
+#include "decode/searcher.h"
 
 #include <math.h>
 
 typedef struct worker {
-    trl__decoder *decoder;
-    trl__scorer *scorer;
+    trl__searcher searcher;
     trl__determinizer *determinizer; /* NULL: no lattices */
     trl__word_parser *parser;        /* NULL: nothing tells where words begin */
 } worker;
@@ -61,7 +60,10 @@ trl_decode_options trl_decode_defaults(void)
                                 .least_active = o.least_active,
                                 .acoustic_scale = o.acoustic_scale,
                                 .posterior_scale = TRL_POSTERIOR_SCALE,
-                                .adapt = 2};
+                                .adapt = 2,
+                                .search_threads = 1,
+                                .likelihood_mode = TRL_LIKELIHOODS_AUTO,
+                                .ahead = 10};
 }
 
 trl__decode_options trl__search_options_of(const trl_decode_options *o)
@@ -94,6 +96,12 @@ int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "word_penalty is %g; it must be a number", o->word_penalty);
     if (o->adapt < 0)
         return trl__fail(err, TRL_EINVAL, "adapt is %d estimates; it must not be negative", o->adapt);
+    if (o->search_threads < 1 || o->score_threads < 0 || o->search_threads > TRL__TEAM_MOST ||
+        o->score_threads > TRL__TEAM_MOST - o->search_threads)
+        return trl__fail(err, TRL_EINVAL, "%d threads to search and %d for likelihoods; choose 1 to %d, together",
+                         o->search_threads, o->score_threads, TRL__TEAM_MOST);
+    if (!(o->ahead > 0 && o->ahead <= 3600))
+        return trl__fail(err, TRL_EINVAL, "ahead is %g s; it may be more than 0, up to 3600", o->ahead);
     return trl__decode_options_check(&search, err);
 }
 
@@ -119,7 +127,7 @@ int trl_decode_passes(const trl_model *model, const trl_decode_options *options)
 
 static int search_words(const decoding_job *j, const trl__pass_frames *f, const trl__raw_lattice **raw, trl_error *err)
 {
-    worker *w = &j->workers[f->worker];
+    trl__searcher *w = &j->workers[f->worker].searcher;
     slot *s = &j->slots[f->slot];
     int code = 0;
     s->log_det = f->log_det;
@@ -130,9 +138,9 @@ static int search_words(const decoding_job *j, const trl__pass_frames *f, const 
     if (code == 0)
         code = trl__decoder_begin(w->decoder, err);
     if (code == 0)
-        code = trl__scorer_search(w->scorer, w->decoder, err);
+        code = trl__searcher_run(w, err);
     if (code == 0)
-        code = trl__decoder_finish(w->decoder, raw, err);
+        code = trl__searcher_finish(w, raw, err);
     if (code == 0)
         code = trl__best_words_find(&s->best, *raw, &j->scale, err);
     if (code == TRL_ENUMBER) {
@@ -294,14 +302,14 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
 static int make_workers(decoding_job *j, trl_error *err)
 {
     int count = trl__passes_workers(j->passes), code = 0;
+    double shift = trl__passes_frontend(j->passes)->shift_ms / 1000;
     j->workers = trl__alloc_zero((size_t)count, sizeof *j->workers);
     j->slots = trl__alloc_zero(trl__passes_slots(j->passes), sizeof *j->slots);
     if (!j->workers || !j->slots)
         return trl__fail_memory(err);
     for (int i = 0; code == 0 && i < count; i++) {
-        code = trl__scorer_create(trl__passes_device(j->passes), j->model->tied_states, &j->workers[i].scorer, err);
-        if (code == 0)
-            code = trl__decoder_create(j->graph, &j->search, &j->workers[i].decoder, err);
+        code = trl__searcher_create(&j->workers[i].searcher, trl__passes_device(j->passes), j->model, j->graph,
+                                    &j->search, &j->options, shift, err);
         if (code == 0)
             code = trl__word_parser_create(j->model, j->graph, &j->workers[i].parser, err);
         if (code == 0 && wants_lattice(&j->options))
@@ -329,7 +337,7 @@ static trl__decoder_counts count_all(const decoding_job *j)
 {
     trl__decoder_counts sum = {0};
     for (int i = 0; i < trl__passes_workers(j->passes); i++) {
-        trl__decoder_counts counts = trl__decoder_count(j->workers[i].decoder);
+        trl__decoder_counts counts = trl__decoder_count(j->workers[i].searcher.decoder);
         sum.frames += counts.frames;
         sum.tokens += counts.tokens;
     }
@@ -351,14 +359,15 @@ static int run_passes(decoding_job *j, trl_error *err)
     j->summary.skipped = all.skipped;
     j->summary.adapted = all.adaptation.speakers;
     j->summary.gain = all.adaptation.gain;
+    for (int i = 0; i < trl__passes_workers(j->passes); i++)
+        trl__searcher_add_profile(&j->workers[i].searcher, &j->summary.profile);
     return code;
 }
 
 static void clean_up(decoding_job *j)
 {
     for (int i = 0; j->workers && i < trl__passes_workers(j->passes); i++) {
-        trl__decoder_destroy(j->workers[i].decoder);
-        trl__scorer_destroy(j->workers[i].scorer);
+        trl__searcher_free(&j->workers[i].searcher);
         trl__determinizer_destroy(j->workers[i].determinizer);
         trl__word_parser_destroy(j->workers[i].parser);
     }

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/decode_options.h"
-#include "decode/scorer.h"
+#include "decode/searcher.h"
 #include "model/model_frontend.h"
 
 #include <limits.h>
@@ -38,8 +38,7 @@ struct trl_decode_stream {
     uint64_t samples;
     trl__device *device;
     trl__parameters *parameters;
-    trl__scorer *scorer;
-    trl__decoder *decoder;
+    trl__searcher searcher;
     trl__word_parser *parser; /* NULL: nothing tells where words begin */
     int is_open, is_finished; /* the decoder has an utterance */
 
@@ -116,12 +115,11 @@ static int set_up(trl_decode_stream *s, trl_error *err)
         code = trl__device_open(device ? device : "cpu", 0, &s->device, err);
     if (code == 0)
         code = trl__device_load_model(s->device, &first, NULL, &s->parameters, err);
-    if (code == 0)
-        code = trl__scorer_create(s->device, s->model->tied_states, &s->scorer, err);
     if (code < 0)
         return code;
     trl__decode_options search = search_options(s);
-    code = trl__decoder_create(s->graph, &search, &s->decoder, err);
+    code = trl__searcher_create(&s->searcher, s->device, s->model, s->graph, &search, &s->options.decode,
+                                s->description.shift_ms / 1000, err);
     return code < 0 ? code : trl__word_parser_create(s->model, s->graph, &s->parser, err);
 }
 
@@ -149,9 +147,8 @@ void trl_decode_stream_destroy(trl_decode_stream *s)
 {
     if (!s)
         return;
-    trl__decoder_destroy(s->decoder);
+    trl__searcher_free(&s->searcher);
     trl__word_parser_destroy(s->parser);
-    trl__scorer_destroy(s->scorer);
     trl__parameters_free(s->parameters);
     trl__device_close(s->device);
     trl_extractor_destroy(s->extractor);
@@ -268,7 +265,7 @@ static int begin_utterance(trl_decode_stream *s, trl_error *err)
     s->path.frames = 0;
     s->path.count = s->word_count = 0;
     s->graph_cost = s->acoustic_cost = 0;
-    return trl__decoder_begin(s->decoder, err);
+    return trl__decoder_begin(s->searcher.decoder, err);
 }
 
 static int settle(trl_decode_stream *s, trl_error *err)
@@ -279,7 +276,7 @@ static int settle(trl_decode_stream *s, trl_error *err)
     s->since_settled = 0;
     if (s->unsettled > s->summary.most_open)
         s->summary.most_open = s->unsettled;
-    int code = trl__decoder_settle(s->decoder, frames_of(s, s->options.most_open), &raw, &is_forced, err);
+    int code = trl__decoder_settle(s->searcher.decoder, frames_of(s, s->options.most_open), &raw, &is_forced, err);
     s->summary.forced += (size_t)is_forced;
     if (code < 0 || !raw)
         return code;
@@ -307,8 +304,8 @@ static int settle(trl_decode_stream *s, trl_error *err)
 static int end_utterance(trl_decode_stream *s, trl_error *err)
 {
     const trl__raw_lattice *raw;
-    int was_alive = trl__decoder_is_alive(s->decoder);
-    int code = trl__decoder_finish(s->decoder, &raw, err);
+    int was_alive = trl__decoder_is_alive(s->searcher.decoder);
+    int code = trl__searcher_finish(&s->searcher, &raw, err);
     if (code == 0)
         code = append_piece(s, raw, err);
     if (code < 0)
@@ -344,14 +341,14 @@ static int is_pause(trl_decode_stream *s, int *answer, trl_error *err)
     *answer = 0;
     if (TRL_GROW(s->recent, s->recent_capacity, want + 1) < 0)
         return trl__fail_memory(err);
-    size_t count = trl__decoder_recent(s->decoder, s->recent, want);
+    size_t count = trl__decoder_recent(s->searcher.decoder, s->recent, want);
     for (size_t i = 0; i < count; i++)
         if (is_phone(s, s->recent[i]))
             return 0;
     for (int32_t t = s->path.frames; count < want; count++)
         if (--t < 0 || is_phone(s, s->path.transitions[t]))
             return 0;
-    int code = trl__decoder_partial(s->decoder, 0, &words, &tentative, err);
+    int code = trl__decoder_partial(s->searcher.decoder, 0, &words, &tentative, err);
     *answer = code == 0 && s->word_count + tentative > 0;
     return code;
 }
@@ -360,7 +357,7 @@ static int is_pause(trl_decode_stream *s, int *answer, trl_error *err)
 static int look_for_end(trl_decode_stream *s, trl_error *err)
 {
     const trl_decode_stream_options *o = &s->options;
-    int is_over = !trl__decoder_is_alive(s->decoder), code = 0;
+    int is_over = !trl__decoder_is_alive(s->searcher.decoder), code = 0;
     if (o->longest > 0 && s->searched - s->first >= frames_of(s, o->longest))
         is_over = 1;
     if (!is_over && o->pause > 0)
@@ -377,9 +374,9 @@ static int search_block(trl_decode_stream *s, size_t first, size_t count, trl_er
     block.rows = count;
     int code = s->is_open ? 0 : begin_utterance(s, err);
     if (code == 0)
-        code = trl__scorer_begin(s->scorer, s->parameters, &block, err);
+        code = trl__scorer_begin(s->searcher.scorer, s->parameters, &block, err);
     if (code == 0)
-        code = trl__scorer_search(s->scorer, s->decoder, err);
+        code = trl__searcher_run(&s->searcher, err);
     s->searched += (int64_t)count;
     s->unsettled += (int32_t)count;
     s->since_settled += (int32_t)count;
@@ -439,7 +436,7 @@ int trl_decode_stream_partial(trl_decode_stream *s, trl_stream_partial *partial,
     const int32_t *words = NULL;
     size_t count = 0, settled = s->is_open ? s->path.count : 0;
     *partial = (trl_stream_partial){.seconds = (double)s->searched * s->description.shift_ms / 1000};
-    int code = s->is_open ? trl__decoder_partial(s->decoder, 0, &words, &count, err) : 0;
+    int code = s->is_open ? trl__decoder_partial(s->searcher.decoder, 0, &words, &count, err) : 0;
     if (code < 0)
         return code;
     if (TRL_GROW(s->labels, s->label_capacity, settled + count + 1) < 0)
@@ -458,10 +455,11 @@ int trl_decode_stream_partial(trl_decode_stream *s, trl_stream_partial *partial,
 trl_stream_summary trl_decode_stream_summarise(const trl_decode_stream *s)
 {
     trl_stream_summary sum = s->summary;
-    trl__decoder_counts counts = trl__decoder_count(s->decoder);
+    trl__decoder_counts counts = trl__decoder_count(s->searcher.decoder);
     sum.frames = (size_t)s->searched;
     sum.seconds = (double)s->samples / s->description.rate;
     sum.log_likelihood = sum.frames > 0 ? s->total / (double)sum.frames : 0;
     sum.tokens = counts.frames > 0 ? (double)counts.tokens / (double)counts.frames : 0;
+    trl__searcher_add_profile(&s->searcher, &sum.profile);
     return sum;
 }

@@ -1,6 +1,7 @@
 /* Search: frame after frame through a graph, keeping what is within a beam of the best, with links for the lattice.
  *
- *     trl__decoder_create(graph, &options, &decoder, err);                      // one per thread; memory is reused
+ *     trl__decoder_create(graph, &options, &decoder, err);                      // one per utterance at a time; memory is reused
+ *     trl__decoder_share(decoder, team, err);                                   // if several threads are to search: the same result
  *     trl__decoder_begin(decoder, err);
  *     while (…) trl__decoder_advance(decoder, scores, frames, stride, err);     // however many at a time: the same result …
  *     while (…) trl__decoder_advance_group(decoder, group, err);                // … or scores that are made when they are needed
@@ -11,7 +12,10 @@
 #ifndef TRL_DECODE_DECODER_H
 #define TRL_DECODE_DECODER_H
 
+#include "base/team.h"
 #include "decode/graph_data.h"
+
+#include <stdatomic.h>
 
 typedef struct trl__decode_options {
     double beam;            /* cost above the best token of a frame; default 13 */
@@ -21,6 +25,9 @@ typedef struct trl__decode_options {
     double word_beam;       /* of arcs that write a word; default: as beam, with which the smaller counts */
     double acoustic_scale;  /* default 0.1 */
     int32_t prune_interval; /* frames between prunings of the lattice; default 50 */
+    int32_t least_shared;   /* tokens of a frame that are worth more than one thread; default 800 */
+    int merges;             /* 1: threads merge by turns, see decoder_merge.c; default 0 */
+    int is_timed;           /* 1: trl__decoder_count tells where the time went; default 0 */
 } trl__decode_options;
 
 typedef struct trl__decoder trl__decoder;
@@ -54,18 +61,25 @@ int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
  * TRL_ENUMBER: one is NaN or infinite; the utterance can't go on then. */
 int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
 
-/* Scores of a few frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. */
+/* Scores of a few frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. With stamps, each is
+ * asked for once and made to the end of the group; with cells, which are of one frame, whichever thread needs one makes it, and two may do so at the same time. */
 typedef struct trl__score_group trl__score_group;
 struct trl__score_group {
     int32_t frames;
     const float *scores; /* of tied state s in frame f: scores[s * stride + f * step] */
     size_t stride, step;
-    uint32_t *stamps; /* by tied state: `number` once it was asked for; NULL: all scores are there */
+    int are_finite;      /* 1: scores need not be looked through for wrong numbers */
+    int by_frame;        /* 1: threads that make scores share out frames, not tied states */
+    atomic_uint *stamps; /* by tied state: `number` once it was asked for; NULL: all scores are there, or cells */
+    atomic_uint_fast64_t
+        *cells; /* by tied state: number << 32 | the bits of its score once that is there; NULL: stamps */
     uint32_t number;
-    int32_t *wanted; /* what was asked for and is not there; room for one more than there are tied states */
-    int32_t count;
-    int (*fill)(trl__score_group *group, int32_t frame, trl_error *err); /* makes what is wanted, from this frame on */
-    void *user;                                                          /* fill's */
+    /* Makes the scores of these tied states in frames [first, end) of the group. Any worker of the decoder's team may call it, at the same time as others. */
+    int (*fill)(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted, int32_t count,
+                trl_error *err);
+    /* The same for one tied state in the only frame. */
+    int (*make)(trl__score_group *group, int worker, int32_t tied, float *score, trl_error *err);
+    void *user; /* of both */
 };
 
 /* As trl__decoder_advance. */
@@ -92,9 +106,25 @@ int64_t trl__decoder_settled(const trl__decoder *decoder); /* frames of this utt
 /* All that is left within lattice_beam of the best path. Nothing can be added after it. */
 int trl__decoder_finish(trl__decoder *decoder, const trl__raw_lattice **raw, trl_error *err);
 
+/* Several threads search one utterance at a time: the same lattice, byte by byte. The team must outlive the decoder, and nobody else may use it while the decoder
+ * works. NULL: the caller alone. TRL_ENOMEM. */
+int trl__decoder_share(trl__decoder *decoder, trl__team *team, trl_error *err);
+
+/* What the time of the search goes into. */
+typedef enum trl__decoder_work {
+    TRL__EXPANSION,   /* arcs are tried */
+    TRL__MERGING,     /* what they reach becomes tokens and links */
+    TRL__PRUNING,     /* limits of a frame, the lattice behind */
+    TRL__LIKELIHOODS, /* scores that the search asked for */
+    TRL__WORKS
+} trl__decoder_work;
+
 /* How much was searched since the decoder was made. */
 typedef struct trl__decoder_counts {
     uint64_t frames, tokens, links; /* tokens: made; links: before pruning */
+    uint64_t shared_frames;         /* by more than one thread */
+    uint64_t scores_twice;          /* that two threads made at the same time */
+    double seconds[TRL__WORKS];     /* of all threads together, where options.is_timed */
 } trl__decoder_counts;
 trl__decoder_counts trl__decoder_count(const trl__decoder *decoder);
 

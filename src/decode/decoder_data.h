@@ -14,6 +14,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <time.h>
 
 #define TRL__NO_LINK UINT32_MAX
 
@@ -40,6 +41,44 @@ typedef struct trl__frame {
 typedef struct trl__place_of_state {
     uint32_t stamp, token; /* token of the current frame when the stamp is the decoder's */
 } trl__place_of_state;
+
+/* Links on their way to the states that they lead to: `to` is a state, with WRITES where the arc has a word. */
+#define TRL__WRITES 0x80000000u
+typedef struct trl__sent_links {
+    trl__link *links;
+    size_t count, capacity;
+} trl__sent_links;
+
+/* Tokens and links in the making, of one part of the states. */
+typedef struct trl__part {
+    trl__token *tokens;
+    trl__link *links;
+    size_t token_capacity, link_capacity;
+    uint32_t count, kept;             /* tokens, links */
+    uint32_t first_token, first_link; /* where they begin in the frame */
+    uint32_t queued;                  /* tokens with arcs that read nothing */
+    trl__place_of_state *place;       /* of a worker that merges: its own; else NULL */
+} trl__part;
+
+/* What belongs to one thread of those that search. */
+typedef struct trl__search_worker {
+    trl__sent_links *sent; /* by part */
+    float best;            /* the least cost that it tried */
+    uint32_t inner;        /* links that read nothing that it tried */
+    int32_t *wanted;       /* tied states whose scores it asked for */
+    int32_t wanted_count;
+    trl__scratch sounds; /* acoustic costs of a few tokens' arcs */
+    uint64_t twice;
+    double seconds[TRL__WORKS];
+    int code; /* what went wrong */
+    trl_error err;
+} trl__search_worker;
+
+/* A frame in the making: its limits. */
+typedef struct trl__step {
+    float best, limit, word_limit; /* tokens above the limit are not made, nor by an arc with a word above the other */
+    float beam, word_beam;
+} trl__step;
 
 typedef struct trl__cutoff {
     float best, limit;   /* of a frame's tokens: those up to the limit go on */
@@ -68,9 +107,17 @@ struct trl__decoder {
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
     uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
-    uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
+    uint32_t *waiting;      /* by part and level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
+    atomic_uint reached; /* tokens of the frame, while such arcs are taken */
+
+    trl__team *team; /* NULL: one thread */
+    trl__search_worker *workers;
+    int worker_count;
+    trl__part *parts;
+    uint32_t part_count;
+    _Atomic float best_tried; /* by any thread */
 
     trl__scratch costs, fresh, numbers, order;
     int32_t *words; /* partial result */
@@ -83,6 +130,90 @@ struct trl__decoder {
 static inline float trl__smaller(float a, float b)
 {
     return a < b ? a : b;
+}
+
+static inline void trl__step_draw_in(trl__step *s, float cost)
+{
+    if (cost < s->best) {
+        s->best = cost;
+        s->limit = trl__smaller(cost + s->beam, FLT_MAX);
+        s->word_limit = trl__smaller(cost + s->word_beam, FLT_MAX);
+    }
+}
+
+/* The part of a state that links lead to. Neighbours in the array of places have the same, and so never two threads a cache line of it. */
+static inline uint32_t trl__part_of(uint32_t state, uint32_t parts)
+{
+    uint32_t mixed = (state >> 6) * 0x9E3779B1u;
+    return (uint32_t)((uint64_t)mixed * parts >> 32);
+}
+
+/* Of two equally good ways from the same frame to a token, the one that the lattice has first: it has sources by level and state, and the arcs of each as the
+ * graph has them. So the choice does not depend on who came first. */
+static inline int trl__precedes(const trl_graph *g, const trl__token *sources, const trl__link *a, const trl__link *b)
+{
+    int32_t level = g->level[sources[a->from].state], other = g->level[sources[b->from].state];
+    return level != other ? level < other : a->arc < b->arc;
+}
+
+/* A clock for one kind of work of a worker; 0 where nothing is timed. */
+static inline double trl__clock(const trl__decoder *d)
+{
+    if (!d->options.is_timed)
+        return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline void trl__count_seconds(trl__decoder *d, int worker, trl__decoder_work kind, double start)
+{
+    if (d->options.is_timed)
+        d->workers[worker].seconds[kind] += trl__clock(d) - start;
+}
+
+/* The first failure of any worker; 0: none. */
+int trl__workers_failure(trl__decoder *decoder, trl_error *err);
+
+/* Room for so many more tokens and links. */
+int trl__decoder_reserve(trl__decoder *decoder, uint64_t tokens, uint64_t links, trl_error *err);
+
+/* The last frame's tokens and links are those at the end of the arrays. */
+void trl__decoder_close_counts(trl__decoder *decoder);
+
+/* Whether a frame of so many tokens is shared out among threads. */
+static inline int trl__is_shared(const trl__decoder *d, uint32_t tokens)
+{
+    return d->team && tokens >= (uint32_t)d->options.least_shared;
+}
+
+/* Makes the scores that the arcs of the tokens within the limit need, for frame f of the group (decoder_scores.c). */
+int trl__decoder_ask(trl__decoder *decoder, const trl__cutoff *cutoff, trl__score_group *group, int32_t f,
+                     trl_error *err);
+
+/* Tries all arcs that read frame f of the group, of all tokens that go on, by one thread or all: what may be within the beam is sent to the `parts` it leads to.
+ * The step learns the best cost (decoder_expand.c). */
+int trl__decoder_expand(trl__decoder *decoder, trl__step *step, const trl__cutoff *cutoff, trl__score_group *group,
+                        int32_t f, uint32_t parts, trl_error *err);
+
+/* What was sent becomes the last frame's tokens and links: by one thread, part by part, or as [004] 3.1 has it (decoder_reach.c). */
+int trl__decoder_reach(trl__decoder *decoder, const trl__step *step, trl_error *err);
+int trl__decoder_reach_parts(trl__decoder *decoder, const trl__step *step, trl_error *err);
+int trl__decoder_reach_merging(trl__decoder *decoder, const trl__step *step, trl_error *err);
+
+/* Arcs of the last frame that read nothing, level by level (decoder_follow.c). is_queued: the parts' lists have the tokens with such arcs. */
+int trl__decoder_follow(trl__decoder *decoder, trl__step *step, int is_queued, trl_error *err);
+
+/* Puts a token on a part's list of its level, if it has such arcs; returns 1 then. */
+static inline uint32_t trl__decoder_queue(trl__decoder *d, uint32_t part, uint32_t k, int32_t state)
+{
+    const trl_graph *g = d->graph;
+    if (g->first[state] == g->emitting[state])
+        return 0;
+    uint32_t *head = &d->waiting[(size_t)part * (size_t)g->levels + (size_t)g->level[state]];
+    d->next_waiting[k] = *head;
+    *head = k;
+    return 1;
 }
 
 int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
@@ -99,6 +230,9 @@ int trl__decoder_prune(trl__decoder *decoder, int to_end, trl_error *err);
 
 /* Moves together what is left from frame `first` on: tokens whose extra cost is finite, links that lead somewhere. */
 int trl__decoder_compact(trl__decoder *decoder, size_t first, trl_error *err);
+
+/* Whether a token of a frame is better than another; of equals, the one that the lattice has first. */
+int trl__token_precedes(const trl__decoder *decoder, const trl__token *a, const trl__token *b);
 
 /* The token of a frame that has the least cost. */
 uint32_t trl__best_token(const trl__decoder *decoder, const trl__frame *frame);

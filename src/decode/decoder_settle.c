@@ -74,7 +74,7 @@ static int choose_way(const trl__decoder *d, uint32_t *token, trl_error *err)
     int is_found = 0, answer = w.seen ? 0 : -1;
     *token = trl__best_token(d, last);
     for (uint32_t i = 0; answer >= 0 && i < last->tokens; i++) {
-        if (is_found && !(tokens[i].cost < tokens[*token].cost))
+        if (is_found && !trl__token_precedes(d, &tokens[i], &tokens[*token]))
             continue;
         answer = leads_to_word(d->graph, tokens[i].state, i + 1, &w);
         if (answer > 0) {

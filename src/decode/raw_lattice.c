@@ -6,26 +6,37 @@
 
 /* ---- states ---- */
 
+/* A token, and what its place in the lattice goes by: the level of its state, then the state. */
+typedef struct token_key {
+    uint64_t key;
+    uint32_t token;
+} token_key;
+
 static int compare_keys(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint64_t x = ((const token_key *)a)->key, y = ((const token_key *)b)->key;
     return (x > y) - (x < y);
 }
 
-/* Numbers a frame's tokens from `first` on by the level of their state: links within the frame lead to higher numbers then. */
-static void number_frame(const trl__decoder *d, const trl__frame *frame, uint32_t first, uint64_t *keys,
+static uint64_t key_of(const trl__decoder *d, const trl__token *token)
+{
+    return (uint64_t)d->graph->level[token->state] << 32 | (uint32_t)token->state;
+}
+
+/* Numbers a frame's tokens from `first` on: links within the frame lead to higher numbers then, and the numbers do not depend on who made the tokens. */
+static void number_frame(const trl__decoder *d, const trl__frame *frame, uint32_t first, token_key *keys,
                          uint32_t *number)
 {
     const trl__token *tokens = d->tokens + frame->first_token;
     int is_sorted = 1;
     for (uint32_t i = 0; i < frame->tokens; i++) {
-        keys[i] = (uint64_t)d->graph->level[tokens[i].state] << 32 | i;
-        is_sorted &= i == 0 || keys[i] > keys[i - 1];
+        keys[i] = (token_key){key_of(d, &tokens[i]), i};
+        is_sorted &= i == 0 || keys[i].key > keys[i - 1].key;
     }
     if (!is_sorted)
         qsort(keys, frame->tokens, sizeof *keys, compare_keys);
     for (uint32_t i = 0; i < frame->tokens; i++)
-        number[(uint32_t)keys[i]] = first + i;
+        number[keys[i].token] = first + i;
 }
 
 static int number_states(trl__decoder *d, uint32_t **number, trl_error *err)
@@ -33,7 +44,7 @@ static int number_states(trl__decoder *d, uint32_t **number, trl_error *err)
     uint32_t most = 0;
     for (size_t t = 0; t < d->frame_count; t++)
         most = d->frames[t].tokens > most ? d->frames[t].tokens : most;
-    uint64_t *keys = trl__scratch_get(&d->order, (size_t)most + 1, sizeof *keys);
+    token_key *keys = trl__scratch_get(&d->order, (size_t)most + 1, sizeof *keys);
     *number = trl__scratch_get(&d->numbers, d->token_count + 1, sizeof **number);
     if (!keys || !*number)
         return trl__fail_memory(err);
@@ -85,8 +96,23 @@ static uint32_t source_of(const trl__decoder *d, const uint32_t *number, size_t 
     return number[frame->first_token + d->links[d->frames[t].first_link + link].from];
 }
 
-/* Links by their target become arcs by their source: counted, then put in place. first[s + 1] is where the next arc of s goes. */
-static void place_arcs(trl__decoder *d, const uint32_t *number)
+/* A source's arcs in the order of the graph's, which few links are not in: by insertion. */
+static void sort_arcs(trl__raw_arc *arcs, uint32_t *numbers, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        trl__raw_arc arc = arcs[i];
+        uint32_t number = numbers[i], k = i;
+        for (; k > 0 && numbers[k - 1] > number; k--) {
+            arcs[k] = arcs[k - 1];
+            numbers[k] = numbers[k - 1];
+        }
+        arcs[k] = arc;
+        numbers[k] = number;
+    }
+}
+
+/* Links by their target become arcs by their source: counted, then put in place. first[s + 1] is where the next arc of s goes. graph_arcs: room for their numbers. */
+static void place_arcs(trl__decoder *d, const uint32_t *number, uint32_t *graph_arcs)
 {
     trl__raw_lattice *raw = &d->raw;
     uint32_t sum = 0;
@@ -105,11 +131,15 @@ static void place_arcs(trl__decoder *d, const uint32_t *number)
         for (uint32_t i = 0; i < frame->links; i++) {
             const trl__link *link = &d->links[frame->first_link + i];
             const trl__network_arc *arc = &d->graph->arcs[link->arc];
-            raw->arcs[raw->first[source_of(d, number, t, i) + 1]++] = (trl__raw_arc){
-                (int32_t)number[frame->first_token + link->to], arc->transition, arc->word, arc->cost, link->acoustic};
+            uint32_t place = raw->first[source_of(d, number, t, i) + 1]++;
+            raw->arcs[place] = (trl__raw_arc){(int32_t)number[frame->first_token + link->to], arc->transition,
+                                              arc->word, arc->cost, link->acoustic};
+            graph_arcs[place] = link->arc;
         }
     }
     raw->first[0] = 0;
+    for (int32_t s = 0; s < raw->states; s++)
+        sort_arcs(raw->arcs + raw->first[s], graph_arcs + raw->first[s], raw->first[s + 1] - raw->first[s]);
 }
 
 int trl__decoder_collect(trl__decoder *d, trl_error *err)
@@ -120,10 +150,13 @@ int trl__decoder_collect(trl__decoder *d, trl_error *err)
         code = number_states(d, &number, err);
     if (code < 0)
         return code;
+    uint32_t *graph_arcs = trl__scratch_get(&d->order, d->link_count + 1, sizeof *graph_arcs);
+    if (!graph_arcs)
+        return trl__fail_memory(err);
     d->raw.states = (int32_t)d->token_count;
     d->raw.frames = (int32_t)(d->frame_count - 1);
     describe_states(d, number);
-    place_arcs(d, number);
+    place_arcs(d, number, graph_arcs);
     return 0;
 }
 
@@ -147,12 +180,17 @@ static int32_t step_back(const trl__decoder *d, position *at)
     return d->graph->arcs[link->arc].word;
 }
 
+int trl__token_precedes(const trl__decoder *d, const trl__token *a, const trl__token *b)
+{
+    return a->cost < b->cost || (a->cost == b->cost && key_of(d, a) < key_of(d, b));
+}
+
 uint32_t trl__best_token(const trl__decoder *d, const trl__frame *frame)
 {
     const trl__token *tokens = d->tokens + frame->first_token;
     uint32_t best = 0;
     for (uint32_t i = 1; i < frame->tokens; i++)
-        best = tokens[i].cost < tokens[best].cost ? i : best;
+        best = trl__token_precedes(d, &tokens[i], &tokens[best]) ? i : best;
     return best;
 }
 

@@ -1,117 +1,328 @@
-#include "decode/scorer.h"
+#include "decode/scorer_data.h"
 #include "base/fail.h"
-#include "base/memory.h"
 
 #include <string.h>
+#include <time.h>
 
-#define GROUP_FRAMES 16 /* a cache line of floats, so that rows of scores spread over all sets of the cache */
+#define TRIALS 4     /* groups of each way that a choice is made by, behind one that warms up */
+#define PIECE_ROWS 8 /* tied states that a thread scores at a time */
+#define MARGIN 0.95  /* another way than blocks must be so much quicker */
 
-struct trl__scorer {
-    trl__stream *stream; /* NULL: no device */
-    int32_t tied_states;
-    const trl__parameters *parameters; /* NULL: likelihoods from a matrix */
-    const trl_matrix *frames;
-    trl__row *rows;
-    trl__score_group group; /* that was opened last */
-    int32_t group_begin;
-    float *scores; /* of a model's group: GROUP_FRAMES by tied state */
-    uint32_t *stamps, number;
-    int32_t *wanted;
-};
+trl__scorer_options trl__scorer_defaults(void)
+{
+    return (trl__scorer_options){.way = TRL__SCORES_BLOCK, .ahead = 1000};
+}
+
+/* ---- making one ---- */
 
 int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **out, trl_error *err)
 {
     trl__scorer *s = *out = trl__alloc_zero(1, sizeof *s);
     if (!s)
         return trl__fail_memory(err);
+    s->device = device;
     s->tied_states = tied_states;
-    s->rows = trl__alloc((size_t)tied_states + 1, sizeof *s->rows);
     s->stamps = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->stamps);
-    s->wanted = trl__alloc((size_t)tied_states + 1, sizeof *s->wanted);
-    s->scores = trl__alloc_aligned((size_t)tied_states * GROUP_FRAMES + 1, sizeof *s->scores);
-    if (!s->rows || !s->stamps || !s->wanted || !s->scores)
+    s->cells = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->cells);
+    s->scores = trl__alloc_aligned((size_t)tied_states * TRL__GROUP_FRAMES + 1, sizeof *s->scores);
+    if (!s->stamps || !s->cells || !s->scores)
         return trl__fail_memory(err);
-    return device ? trl__stream_create(device, &s->stream, err) : 0;
+    return trl__scorer_share(s, NULL, NULL, err);
+}
+
+static void free_workers(trl__scorer *s)
+{
+    for (int i = 0; i < s->worker_count; i++) {
+        if (s->workers[i].stream)
+            trl__stream_destroy(s->workers[i].stream);
+        trl__free(s->workers[i].rows);
+    }
+    trl__free(s->workers);
+    s->workers = NULL;
+    s->worker_count = 0;
+}
+
+int trl__scorer_share(trl__scorer *s, trl__team *team, const trl__scorer_options *options, trl_error *err)
+{
+    free_workers(s);
+    s->team = team;
+    s->options = options ? *options : trl__scorer_defaults();
+    s->way = s->options.way;
+    s->trials = 0;
+    int count = trl__team_workers(team);
+    s->workers = trl__alloc_zero((size_t)count, sizeof *s->workers);
+    if (!s->workers)
+        return trl__fail_memory(err);
+    s->worker_count = count;
+    for (int i = 0; i < count; i++) {
+        trl__scorer_worker *w = &s->workers[i];
+        int code = s->device ? trl__stream_create(s->device, &w->stream, err) : 0;
+        if (code < 0)
+            return code;
+        w->rows = trl__alloc((size_t)s->tied_states + 1, sizeof *w->rows);
+        if (!w->rows)
+            return trl__fail_memory(err);
+    }
+    return 0;
 }
 
 void trl__scorer_destroy(trl__scorer *s)
 {
     if (!s)
         return;
-    if (s->stream)
-        trl__stream_destroy(s->stream);
-    trl__free(s->rows);
+    free_workers(s);
     trl__free(s->stamps);
-    trl__free(s->wanted);
+    trl__free(s->cells);
     trl__free(s->scores);
+    trl__free(s->ahead.scores);
+    trl__free(s->ahead.made);
     trl__free(s);
+}
+
+trl__scorer_counts trl__scorer_count(const trl__scorer *s)
+{
+    trl__scorer_counts counts = {.all = s->all, .way = s->way};
+    for (int i = 0; i < s->worker_count; i++) {
+        counts.made += s->workers[i].made;
+        counts.ahead_seconds += s->workers[i].seconds;
+    }
+    return counts;
+}
+
+/* ---- makers ---- */
+
+static int give_frames(trl__scorer *s, trl__scorer_worker *w, trl_error *err)
+{
+    trl__search all = {.frames = s->matrix, .begin = 0, .end = s->frames};
+    w->has = s->utterance;
+    return s->frames > 0 ? trl__stream_frames(w->stream, s->parameters, &all, 1, err) : 0;
+}
+
+/* Through the worker's stream. */
+static int make_by_stream(void *user, int worker, const trl__row *rows, int32_t count, float *scores, trl_error *err)
+{
+    trl__scorer *s = user;
+    trl__scorer_worker *w = &s->workers[worker];
+    trl__search search = {
+        .frames = s->matrix, .begin = INT32_MAX, .combine = TRL__LOG_ADD, .rows = count, .row = rows, .scores = scores};
+    int code = w->has == s->utterance ? 0 : give_frames(s, w, err);
+    if (code < 0)
+        return code;
+    for (int32_t i = 0; i < count; i++) {
+        search.begin = rows[i].first < search.begin ? rows[i].first : search.begin;
+        search.end = rows[i].end > search.end ? rows[i].end : search.end;
+    }
+    code = trl__stream_score(w->stream, s->parameters, &search, 1, err);
+    return code < 0 ? code : trl__stream_wait(w->stream, err);
+}
+
+int trl__scorer_make(trl__scorer *s, int worker, int32_t rows, float *scores, trl_error *err)
+{
+    trl__scorer_worker *w = &s->workers[worker];
+    for (int32_t i = 0; i < rows; i++)
+        w->made += (uint64_t)(w->rows[i].end - w->rows[i].first);
+    return rows > 0 ? s->maker.make(s->maker.user, worker, w->rows, rows, scores, err) : 0;
+}
+
+int trl__scorer_failure(trl__scorer *s, trl_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < s->worker_count; i++) {
+        if (code == 0 && s->workers[i].code < 0 && err)
+            *err = s->workers[i].err;
+        code = code < 0 ? code : s->workers[i].code;
+        s->workers[i].code = 0;
+    }
+    return code;
+}
+
+void trl__scorer_begin_making(trl__scorer *s, const trl__score_maker *maker, int32_t frames)
+{
+    s->utterance++;
+    s->maker = *maker;
+    s->frames = frames;
+    s->all += (uint64_t)frames * (uint64_t)s->tied_states;
 }
 
 int trl__scorer_begin(trl__scorer *s, const trl__parameters *parameters, const trl_matrix *frames, trl_error *err)
 {
-    trl__search all = {.frames = frames, .begin = 0, .end = (int32_t)frames->rows};
+    trl__score_maker maker = {make_by_stream, s, parameters->by_frame};
     s->parameters = parameters;
-    s->frames = frames;
-    return frames->rows > 0 ? trl__stream_frames(s->stream, parameters, &all, 1, err) : 0;
+    s->matrix = frames;
+    trl__scorer_begin_making(s, &maker, (int32_t)frames->rows);
+    return give_frames(s, &s->workers[0], err);
 }
 
 void trl__scorer_begin_likelihoods(trl__scorer *s, const trl_matrix *likelihoods)
 {
-    s->parameters = NULL;
-    s->frames = likelihoods;
+    s->maker = (trl__score_maker){0};
+    s->matrix = likelihoods;
+    s->frames = (int32_t)likelihoods->rows;
 }
 
-static int fill_group(trl__score_group *group, int32_t frame, trl_error *err)
+/* ---- groups ---- */
+
+static int fill_group(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted,
+                      int32_t count, trl_error *err)
 {
     trl__scorer *s = group->user;
-    int32_t begin = s->group_begin + frame, end = s->group_begin + group->frames, count = group->count;
     for (int32_t i = 0; i < count; i++)
-        s->rows[i] = (trl__row){group->wanted[i], begin, end, (int64_t)group->wanted[i] * GROUP_FRAMES + frame};
-    trl__search search = {.frames = s->frames,
-                          .begin = begin,
-                          .end = end,
-                          .combine = TRL__LOG_ADD,
-                          .rows = count,
-                          .row = s->rows,
-                          .scores = s->scores};
-    group->count = 0;
-    int code = trl__stream_score(s->stream, s->parameters, &search, 1, err);
-    return code < 0 ? code : trl__stream_wait(s->stream, err);
+        s->workers[worker].rows[i] = (trl__row){wanted[i], s->group_begin + first, s->group_begin + end,
+                                                (int64_t)wanted[i] * TRL__GROUP_FRAMES + first};
+    return trl__scorer_make(s, worker, count, s->scores, err);
 }
 
-void trl__scorer_open(trl__scorer *s, int32_t begin, trl__score_group **group)
+static int make_one(trl__score_group *group, int worker, int32_t tied, float *score, trl_error *err)
 {
-    int32_t left = (int32_t)s->frames->rows - begin;
-    *group = &s->group;
-    if (!s->parameters) {
-        s->group = (trl__score_group){
-            .frames = left, .scores = trl_matrix_row(s->frames, (size_t)begin), .stride = 1, .step = s->frames->stride};
-        return;
-    }
+    trl__scorer *s = group->user;
+    s->workers[worker].rows[0] = (trl__row){tied, s->group_begin, s->group_begin + 1, 0};
+    return trl__scorer_make(s, worker, 1, score, err);
+}
+
+static void next_number(trl__scorer *s)
+{
     if (++s->number == 0) {
         memset(s->stamps, 0, (size_t)s->tied_states * sizeof *s->stamps);
+        memset(s->cells, 0, (size_t)s->tied_states * sizeof *s->cells);
         s->number = 1;
     }
+}
+
+static void open_block(trl__scorer *s, int32_t begin)
+{
+    int32_t left = s->frames - begin;
+    next_number(s);
     s->group_begin = begin;
-    s->group = (trl__score_group){.frames = left < GROUP_FRAMES ? left : GROUP_FRAMES,
+    s->group = (trl__score_group){.frames = left < TRL__GROUP_FRAMES ? left : TRL__GROUP_FRAMES,
                                   .scores = s->scores,
-                                  .stride = GROUP_FRAMES,
+                                  .stride = TRL__GROUP_FRAMES,
                                   .step = 1,
+                                  .by_frame = s->maker.by_frame,
                                   .stamps = s->stamps,
                                   .number = s->number,
-                                  .wanted = s->wanted,
                                   .fill = fill_group,
                                   .user = s};
 }
 
-int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
+static void open_frame(trl__scorer *s, int32_t begin)
+{
+    next_number(s);
+    s->group_begin = begin;
+    s->group = (trl__score_group){.frames = 1, .cells = s->cells, .number = s->number, .make = make_one, .user = s};
+}
+
+void trl__scorer_open(trl__scorer *s, int32_t begin, trl__score_group **group)
+{
+    *group = &s->group;
+    if (s->maker.make)
+        open_block(s, begin);
+    else
+        s->group = (trl__score_group){.frames = s->frames - begin,
+                                      .scores = trl_matrix_row(s->matrix, (size_t)begin),
+                                      .stride = 1,
+                                      .step = s->matrix->stride};
+}
+
+/* ---- a search ---- */
+
+static int search_demand(trl__scorer *s, trl__decoder *decoder, int32_t begin, int32_t end, trl_error *err)
 {
     int code = 0;
-    for (int32_t begin = 0, frames = (int32_t)s->frames->rows; code == 0 && begin < frames;) {
+    for (int32_t f = begin; code == 0 && f < end; f++) {
+        open_frame(s, f);
+        code = trl__decoder_advance_group(decoder, &s->group, err);
+    }
+    return code;
+}
+
+static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, int32_t end, trl_error *err)
+{
+    int code = 0;
+    while (code == 0 && begin < end) {
         trl__score_group *group;
         trl__scorer_open(s, begin, &group);
         begin += group->frames;
         code = trl__decoder_advance_group(decoder, group, err);
     }
     return code;
+}
+
+static int search_by(trl__scorer *s, trl__decoder *decoder, trl__score_way way, int32_t begin, trl_error *err)
+{
+    return way == TRL__SCORES_AHEAD    ? trl__scorer_search_ahead(s, decoder, begin, err)
+           : way == TRL__SCORES_DEMAND ? search_demand(s, decoder, begin, s->frames, err)
+                                       : search_blocks(s, decoder, begin, s->frames, err);
+}
+
+/* ---- which way ---- */
+
+double trl__scorer_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void make_all_rows(void *user, int32_t item, int worker)
+{
+    trl__scorer *s = user;
+    int32_t wanted[PIECE_ROWS], count = 0;
+    trl__scorer_worker *w = &s->workers[worker];
+    while (count < PIECE_ROWS && item * PIECE_ROWS + count < s->tied_states) {
+        wanted[count] = item * PIECE_ROWS + count;
+        count++;
+    }
+    if (w->code == 0)
+        w->code = fill_group(&s->group, worker, 0, s->group.frames, wanted, count, &w->err);
+}
+
+/* What making ahead costs, without the buffer: all scores of a group, by all threads, then the search. */
+static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin, trl_error *err)
+{
+    open_block(s, begin);
+    s->group.stamps = NULL;
+    s->group.are_finite = 1;
+    trl__team_for(s->team, (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS, make_all_rows, s);
+    int code = trl__scorer_failure(s, err);
+    return code < 0 ? code : trl__decoder_advance_group(decoder, &s->group, err);
+}
+
+static trl__score_way quickest(const trl__scorer *s)
+{
+    int best = TRL__SCORES_BLOCK;
+    for (int way = 0; way < TRL__SCORE_WAYS; way++)
+        if (s->seconds[way] < s->seconds[best] * (best == TRL__SCORES_BLOCK ? MARGIN : 1))
+            best = way;
+    return (trl__score_way)best;
+}
+
+/* Group after group in another way, with a clock. Returns through *begin how far it came; the next utterance goes on where this one ends. */
+static int try_ways(trl__scorer *s, trl__decoder *decoder, int32_t *begin, trl_error *err)
+{
+    int code = 0;
+    while (code == 0 && s->way == TRL__SCORES_AUTO && s->frames - *begin >= TRL__GROUP_FRAMES) {
+        trl__score_way way = (trl__score_way)(s->trials % TRL__SCORE_WAYS);
+        int32_t end = *begin + TRL__GROUP_FRAMES;
+        double start = trl__scorer_clock();
+        code = way == TRL__SCORES_AHEAD    ? search_all_made(s, decoder, *begin, err)
+               : way == TRL__SCORES_DEMAND ? search_demand(s, decoder, *begin, end, err)
+                                           : search_blocks(s, decoder, *begin, end, err);
+        double seconds = trl__scorer_clock() - start;
+        s->seconds[way] = (s->trials < TRL__SCORE_WAYS ? 0 : s->seconds[way] + seconds);
+        *begin = end;
+        if (++s->trials == TRL__SCORE_WAYS * (TRIALS + 1))
+            s->way = quickest(s);
+    }
+    return code;
+}
+
+int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
+{
+    int32_t begin = 0;
+    int code = 0;
+    if (!s->maker.make)
+        return search_blocks(s, decoder, 0, s->frames, err);
+    if (s->way == TRL__SCORES_AUTO)
+        code = try_ways(s, decoder, &begin, err);
+    return code < 0 ? code : search_by(s, decoder, s->way, begin, err);
 }

@@ -1,6 +1,7 @@
 /* The search against the machine that it searches, on random graphs and scores: composed, and its best path, and what is within the lattice beam
  * of it, found by the operations on transducers. */
 #include "graph_fixture.h"
+#include "raw_lattice_fixture.h"
 
 #include "decode/best_words.h"
 #include "decode/decoder.h"
@@ -216,31 +217,6 @@ static trl__decode_options narrow(random_source *r)
     return o;
 }
 
-static trl__raw_lattice copy_lattice(const trl__raw_lattice *raw)
-{
-    trl__raw_lattice c = *raw;
-    size_t states = (size_t)raw->states, arcs = states ? raw->first[states] : 0;
-    c.first = memcpy(malloc((states + 1) * sizeof *c.first), raw->first, (states ? states + 1 : 0) * sizeof *c.first);
-    c.arcs = memcpy(malloc((arcs + 1) * sizeof *c.arcs), raw->arcs, arcs * sizeof *c.arcs);
-    c.final = memcpy(malloc((states + 1) * sizeof *c.final), raw->final, states * sizeof *c.final);
-    c.time = memcpy(malloc((states + 1) * sizeof *c.time), raw->time, states * sizeof *c.time);
-    return c;
-}
-
-static void assert_same_lattice(const trl__raw_lattice *a, const trl__raw_lattice *b)
-{
-    assert_int_equal(a->states, b->states);
-    assert_int_equal(a->reached_end, b->reached_end);
-    if (a->states == 0)
-        return;
-    size_t states = (size_t)a->states;
-    assert_memory_equal(a->first, b->first, (states + 1) * sizeof *a->first);
-    assert_memory_equal(a->final, b->final, states * sizeof *a->final);
-    assert_memory_equal(a->time, b->time, states * sizeof *a->time);
-    if (a->first[states] > 0)
-        assert_memory_equal(a->arcs, b->arcs, a->first[states] * sizeof *a->arcs);
-}
-
 /* Settled words stay: they begin those of every later moment. */
 static void check_settled(trl__decoder *d, int32_t *settled, size_t *settled_count)
 {
@@ -258,14 +234,6 @@ static void check_settled(trl__decoder *d, int32_t *settled, size_t *settled_cou
     assert_true(count >= *settled_count);
     for (size_t i = 0; i < *settled_count; i++)
         assert_int_equal(words[i], settled[i]);
-}
-
-static void free_lattice(trl__raw_lattice *lattice)
-{
-    free(lattice->first);
-    free(lattice->arcs);
-    free(lattice->final);
-    free(lattice->time);
 }
 
 static int32_t count_tied_states(const trl_graph *graph)
@@ -327,21 +295,20 @@ typedef struct maker {
     const float *table; /* frames by tied state */
     int32_t tied, frames, begin;
     float *scores;
-    uint32_t *stamps;
-    int32_t *wanted;
+    atomic_uint *stamps;
     int made;
 } maker;
 
-static int make_scores(trl__score_group *g, int32_t frame, trl_error *err)
+static int make_scores(trl__score_group *g, int worker, int32_t first, int32_t end, const int32_t *wanted,
+                       int32_t count, trl_error *err)
 {
-    (void)err;
+    (void)err, (void)worker;
     maker *m = g->user;
-    for (int32_t i = 0; i < g->count; i++)
-        for (int32_t f = frame; f < g->frames; f++)
-            m->scores[(size_t)g->wanted[i] * g->stride + (size_t)f * g->step] =
-                m->table[g->wanted[i] * m->frames + m->begin + f];
-    m->made += g->count;
-    g->count = 0;
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t f = first; f < end; f++)
+            m->scores[(size_t)wanted[i] * g->stride + (size_t)f * g->step] =
+                m->table[wanted[i] * m->frames + m->begin + f];
+    m->made += count;
     return 0;
 }
 
@@ -359,7 +326,6 @@ static trl__score_group next_group(maker *m, int32_t begin, uint32_t number, ran
                               .step = by_state ? 1 : (size_t)m->tied,
                               .stamps = m->stamps,
                               .number = number,
-                              .wanted = m->wanted,
                               .fill = make_scores,
                               .user = m};
 }
@@ -373,9 +339,9 @@ static void scores_on_demand_are_the_same(void **state)
         test_case c = make_case(&r);
         trl__decode_options o = narrow(&r);
         float scores[16 * 8];
-        uint32_t stamps[8] = {0};
-        int32_t wanted[9], tied = count_tied_states(c.graph);
-        maker m = {c.scores, tied, c.frames, 0, scores, stamps, wanted, 0};
+        atomic_uint stamps[8] = {0};
+        int32_t tied = count_tied_states(c.graph);
+        maker m = {c.scores, tied, c.frames, 0, scores, stamps, 0};
         trl__decoder *d;
         const trl__raw_lattice *raw;
         assert_true(tied < 8);

@@ -30,16 +30,14 @@ static void compare_groups(trl__scorer *scorer, chance *c)
         assert_true(g->frames > 0 && begin + g->frames <= FRAMES);
         int asked[TIED] = {0};
         for (int32_t f = 0; f < g->frames; f++) {
+            int32_t wanted[TIED], count = 0;
             for (int n = pick(c, 4); n > 0; n--) {
                 int32_t tied = pick(c, TIED);
-                if (g->stamps[tied] != g->number)
-                    g->wanted[g->count++] = tied;
-                g->stamps[tied] = g->number;
+                if (!asked[tied])
+                    wanted[count++] = tied;
                 asked[tied] = 1;
             }
-            if (g->count > 0)
-                assert_int_equal(g->fill(g, f, &err), 0);
-            assert_int_equal(g->count, 0);
+            assert_int_equal(g->fill(g, 0, f, g->frames, wanted, count, &err), 0);
             for (int32_t tied = 0; tied < TIED; tied++)
                 if (asked[tied])
                     assert_true(g->scores[(size_t)tied * g->stride + (size_t)f * g->step] ==

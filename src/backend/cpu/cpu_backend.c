@@ -170,7 +170,7 @@ static int load_model(trl__device *device, const trl_model *model, trl_pool *poo
         trl__free(parameters);
         return code;
     }
-    parameters->base.device = device;
+    parameters->base = (trl__parameters){.device = device, .by_frame = model->shared != NULL};
     *out = &parameters->base;
     return 0;
 }

@@ -1,0 +1,116 @@
+/* Scores for the search: tokens within the limit ask for what their arcs need, and what is not there is made, by all threads if it is much.
+ *
+ * Most tokens are of states that had one in an earlier frame of the group: these have asked. A tied state's stamp says who was first; that one puts it on
+ * his list. */
+#include "base/fail.h"
+#include "decode/decoder_data.h"
+
+#include <string.h>
+
+#define TOKENS 256 /* that ask at a time */
+#define ROWS 8     /* tied states that are scored at a time */
+#define FRAMES 2   /* frames, where those are shared out */
+
+typedef struct asking {
+    trl__decoder *decoder;
+    trl__score_group *group;
+    float limit;
+    int32_t frame, frames; /* scores are made for frames [frame, frames) of the group */
+} asking;
+
+static void ask(const asking *a, uint32_t begin, uint32_t end, trl__search_worker *w)
+{
+    trl__decoder *d = a->decoder;
+    const trl_graph *g = d->graph;
+    const trl__token *tokens = d->tokens + d->frames[d->frame_count - 1].first_token;
+    atomic_uint *stamps = a->group->stamps;
+    uint32_t number = a->group->number;
+    for (uint32_t k = begin; k < end; k++) {
+        int32_t state = tokens[k].state;
+        if (tokens[k].cost > a->limit || d->asked[state] == d->group)
+            continue;
+        d->asked[state] = d->group;
+        for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++) {
+            int32_t tied = g->tied[g->arcs[i].transition];
+            if (atomic_load_explicit(&stamps[tied], memory_order_relaxed) != number &&
+                atomic_exchange_explicit(&stamps[tied], number, memory_order_relaxed) != number)
+                w->wanted[w->wanted_count++] = tied;
+        }
+    }
+}
+
+static void ask_some(void *user, int32_t item, int worker)
+{
+    const asking *a = user;
+    trl__decoder *d = a->decoder;
+    double start = trl__clock(d);
+    uint32_t tokens = d->frames[d->frame_count - 1].tokens, begin = (uint32_t)item * TOKENS;
+    ask(a, begin, tokens - begin < TOKENS ? tokens : begin + TOKENS, &d->workers[worker]);
+    trl__count_seconds(d, worker, TRL__EXPANSION, start);
+}
+
+/* ---- making them ---- */
+
+static void fill(const asking *a, int worker, int32_t first, int32_t end, const int32_t *wanted, int32_t count)
+{
+    trl__search_worker *w = &a->decoder->workers[worker];
+    double start = trl__clock(a->decoder);
+    if (w->code == 0 && count > 0)
+        w->code = a->group->fill(a->group, worker, first, end, wanted, count, &w->err);
+    trl__count_seconds(a->decoder, worker, TRL__LIKELIHOODS, start);
+}
+
+/* Item i of all workers' lists, cut into pieces. */
+static void fill_rows(void *user, int32_t item, int worker)
+{
+    const asking *a = user;
+    const trl__search_worker *w = a->decoder->workers;
+    for (; item >= (w->wanted_count + ROWS - 1) / ROWS; w++)
+        item -= (w->wanted_count + ROWS - 1) / ROWS;
+    int32_t left = w->wanted_count - item * ROWS;
+    fill(a, worker, a->frame, a->frames, w->wanted + item * ROWS, left < ROWS ? left : ROWS);
+}
+
+/* An item is always the same frames of the group, so that a thread gets those whose densities it has. */
+static void fill_frames(void *user, int32_t item, int worker)
+{
+    const asking *a = user;
+    int32_t first = item * FRAMES, end = first + FRAMES < a->frames ? first + FRAMES : a->frames;
+    first = first < a->frame ? a->frame : first;
+    for (int i = 0; i < a->decoder->worker_count && first < end; i++)
+        fill(a, worker, first, end, a->decoder->workers[i].wanted, a->decoder->workers[i].wanted_count);
+}
+
+static void fill_shared(asking *a)
+{
+    const trl__decoder *d = a->decoder;
+    int32_t pieces = 0, count = 0;
+    for (int i = 0; i < d->worker_count; i++) {
+        count += d->workers[i].wanted_count;
+        pieces += (d->workers[i].wanted_count + ROWS - 1) / ROWS;
+    }
+    if (count > 0 && a->group->by_frame)
+        trl__team_for(d->team, (a->frames + FRAMES - 1) / FRAMES, fill_frames, a);
+    else
+        trl__team_for(d->team, pieces, fill_rows, a);
+}
+
+int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
+{
+    uint32_t tokens = d->frames[d->frame_count - 1].tokens;
+    asking a = {d, group, c->limit, f, group->frames};
+    for (int i = 0; i < d->worker_count; i++)
+        d->workers[i].wanted_count = 0;
+    if (trl__is_shared(d, tokens)) {
+        trl__team_for(d->team, (int32_t)((tokens + TOKENS - 1) / TOKENS), ask_some, &a);
+    } else {
+        double start = trl__clock(d);
+        ask(&a, 0, tokens, &d->workers[0]);
+        trl__count_seconds(d, 0, TRL__EXPANSION, start);
+    }
+    if (d->team)
+        fill_shared(&a);
+    else
+        fill(&a, 0, f, a.frames, d->workers[0].wanted, d->workers[0].wanted_count);
+    return trl__workers_failure(d, err);
+}
