@@ -31,6 +31,7 @@ typedef struct trl_graph_options {
      * Kaldi. */
     double transition_scale; /* default 1 */
     double self_loop_scale;  /* default 0.1 */
+    int on_the_fly;          /* 1: the graph of the words alone, and the grammar beside it; see below; default 0 */
     int64_t most_states;     /* of any machine on the way; TRL_ELIMIT beyond; 0: as in fst_optimize.h */
 } trl_graph_options;
 

@@ -20,7 +20,8 @@ trl__decode_options trl__decode_defaults(void)
                                  .least_active = 200,
                                  .word_beam = INFINITY,
                                  .acoustic_scale = 0.1,
-                                 .prune_interval = 50};
+                                 .prune_interval = 50,
+                                 .lazy_bytes = (size_t)64 << 20};
 }
 
 int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
@@ -65,12 +66,20 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     if (!d)
         return trl__fail_memory(err);
     d->graph = graph;
+    if (graph->rows && trl__lazy_graph_create(graph, o.lazy_bytes, &d->lazy, err) < 0) {
+        trl__free(d);
+        *out = NULL;
+        return TRL_ENOMEM;
+    }
+    if (d->lazy)
+        d->graph = trl__lazy_graph_view(d->lazy);
     d->options = o;
     d->scale = (float)o.acoustic_scale;
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
-    d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
-    d->asked = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->asked);
+    d->place_capacity = d->asked_capacity = (size_t)d->graph->states + 1;
+    d->place = trl__alloc_zero(d->place_capacity, sizeof *d->place);
+    d->asked = trl__alloc_zero(d->asked_capacity, sizeof *d->asked);
     d->waiting = trl__alloc((size_t)graph->levels + 1, sizeof *d->waiting);
     if (d->place && d->asked && d->waiting) {
         for (int32_t i = 0; i < graph->levels; i++)
@@ -86,6 +95,7 @@ void trl__decoder_destroy(trl__decoder *d)
 {
     if (!d)
         return;
+    trl__lazy_graph_destroy(d->lazy);
     trl__free(d->frames);
     trl__free(d->tokens);
     trl__free(d->links);
@@ -164,7 +174,7 @@ static int ask_for_scores(trl__decoder *d, const trl__cutoff *c, trl__score_grou
         if (tokens[k].cost > c->limit || d->asked[state] == d->group)
             continue;
         d->asked[state] = d->group;
-        for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++) {
+        for (uint64_t i = g->emitting[state]; i < g->end[state]; i++) {
             int32_t tied = g->tied[g->arcs[i].transition];
             group->wanted[group->count] = tied;
             group->count += group->stamps[tied] != group->number;
@@ -204,7 +214,7 @@ static float guess_best(const trl__decoder *d, const trl__cutoff *c, trial t)
     if (c->best_token == before->tokens)
         return best;
     int32_t state = d->tokens[before->first_token + c->best_token].state;
-    for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++)
+    for (uint64_t i = g->emitting[state]; i < g->end[state]; i++)
         best = trl__smaller(arc_cost(t, 0, i, acoustic_cost(t, i)), best);
     return best;
 }
@@ -223,7 +233,7 @@ static int try_arcs(trl__decoder *d, step *s, const trl__cutoff *c, sounds heard
         const trl__token token = tokens[k];
         if (token.cost > c->limit)
             continue;
-        uint64_t begin = g->emitting[token.state], end = g->first[token.state + 1];
+        uint64_t begin = g->emitting[token.state], end = g->end[token.state];
         if (first + count + (size_t)(end - begin) > d->link_capacity &&
             TRL_GROW(d->links, d->link_capacity, first + count + (size_t)(end - begin)) < 0)
             return trl__fail_memory(err);
@@ -395,7 +405,7 @@ static int add_frame(trl__decoder *d, trl_error *err)
         return trl__fail_memory(err);
     d->frames[d->frame_count++] = (trl__frame){.first_token = d->token_count, .first_link = d->link_count};
     if (++d->stamp == 0) {
-        memset(d->place, 0, (size_t)d->graph->states * sizeof *d->place);
+        memset(d->place, 0, d->place_capacity * sizeof *d->place);
         d->stamp = 1;
     }
     return 0;
@@ -407,7 +417,9 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     d->settled = 0;
     d->lone_end = TRL__NO_LINK;
     d->is_finished = 0;
-    int code = add_frame(d, err);
+    int code = d->lazy ? trl__decoder_begin_lazy(d, err) : 0;
+    if (code == 0)
+        code = add_frame(d, err);
     if (code < 0 || d->graph->start < 0)
         return code;
     if (reserve(d, 1, err) < 0)
@@ -423,6 +435,8 @@ static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, tr
 {
     trl__cutoff c;
     int code = trl__decoder_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
+    if (code == 0 && d->lazy)
+        code = trl__decoder_expand(d, &c, err);
     if (code == 0 && group->stamps)
         code = ask_for_scores(d, &c, group, f, err);
     if (code == 0)
@@ -461,7 +475,7 @@ static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_er
 static void begin_group(trl__decoder *d)
 {
     if (++d->group == 0) {
-        memset(d->asked, 0, (size_t)d->graph->states * sizeof *d->asked);
+        memset(d->asked, 0, d->asked_capacity * sizeof *d->asked);
         d->group = 1;
     }
 }

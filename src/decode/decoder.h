@@ -21,6 +21,7 @@ typedef struct trl__decode_options {
     double word_beam;       /* of arcs that write a word; default: as beam, with which the smaller counts */
     double acoustic_scale;  /* default 0.1 */
     int32_t prune_interval; /* frames between prunings of the lattice; default 50 */
+    size_t lazy_bytes;      /* of a graph that is made while searching (lazy_graph.h); default 64 MiB */
 } trl__decode_options;
 
 typedef struct trl__decoder trl__decoder;

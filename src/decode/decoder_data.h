@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "decode/lazy_graph.h"
 
 #include <float.h>
 #include <math.h>
@@ -48,7 +49,8 @@ typedef struct trl__cutoff {
 } trl__cutoff;
 
 struct trl__decoder {
-    const trl_graph *graph;
+    const trl_graph *graph; /* where it is made while searching, what there is of it */
+    trl__lazy_graph *lazy;  /* NULL: it is complete */
     trl__decode_options options;
     float scale, lattice_limit;
     int32_t tied; /* states of the model that the graph knows */
@@ -68,6 +70,7 @@ struct trl__decoder {
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
     uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
+    size_t place_capacity, asked_capacity;
     uint32_t *waiting;      /* by level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
@@ -84,6 +87,10 @@ static inline float trl__smaller(float a, float b)
 {
     return a < b ? a : b;
 }
+
+/* A graph that is made while searching (decoder_lazy.c): its beginning, and ahead of each frame what the tokens up to the limit lead to. */
+int trl__decoder_begin_lazy(trl__decoder *decoder, trl_error *err);
+int trl__decoder_expand(trl__decoder *decoder, const trl__cutoff *cutoff, trl_error *err);
 
 int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
 

@@ -13,17 +13,21 @@ typedef struct trl__network_arc {
     float cost;
 } trl__network_arc;
 
-/* The arcs of state s are arcs[first[s]] … arcs[first[s + 1] - 1]; those that read nothing come first, the others from
+typedef struct trl__ngram_rows trl__ngram_rows;
+
+/* The arcs of state s are arcs[first[s]] … arcs[end[s] - 1]; those that read nothing come first, the others from
  * emitting[s] on, each group by transition, word, next. Arcs that read nothing form no cycle. */
 struct trl_graph {
     int32_t states, start;
     int32_t words;      /* one above the highest label */
-    uint64_t *first;    /* states + 1 */
+    uint64_t *first;    /* states + 1: they lie one behind the other … */
+    uint64_t *end;      /* … so this is first + 1; only of a graph that grows (lazy_graph.h) it is not */
     uint64_t *emitting; /* by state */
     trl__network_arc *arcs;
     float *final;        /* by state: cost of ending there; INFINITY: not an end */
     int32_t *level;      /* by state: the most arcs of a way to it that reads nothing */
     int32_t levels;      /* one above the highest */
+    int is_level_mapped; /* level[] is the file's */
     int32_t *tied;       /* by transition id, from 0 (-1): the model's tied state */
     int32_t transitions; /* the highest id */
     uint64_t model;      /* fingerprint of what it fits (trl__model_shape) */
@@ -32,6 +36,7 @@ struct trl_graph {
     uint32_t *spoken_word;  /* words + 1 */
     uint32_t *spoken_first; /* pronunciations + 1 */
     int32_t *spoken_units;
+    trl__ngram_rows *rows; /* the n-gram model that the search puts in (lazy_graph.h); NULL: it is in the arcs */
     trl_symbols *symbols;
     char *provenance;
     trl__container *file; /* keeps the mapping; NULL: on the heap */
