@@ -38,6 +38,8 @@ typedef struct job {
     trl_corpus_options reading;
     trl_model *model;
     trl_graph *graph;
+    char **sounds; /* the arguments behind model and graph */
+    int sound_count;
     trl_pool *pool;
     trl_decoding_writer *writer;
     trl_lattice_writer *lattices; /* NULL: not wanted */
@@ -168,12 +170,47 @@ static int check_fit(const job *j, char **arguments, trl_error *err)
     return code < 0 ? cli_error(err, code, "%s with %s: %s", arguments[1], arguments[0], why.text) : 0;
 }
 
-static int read_model(job *j, char **arguments)
+static void say_line(void *user, const char *text)
+{
+    cli_say(user, "%s", text);
+}
+
+/* An installed model has a graph of its own. Then what follows is sound, unless it is a graph. */
+static int is_graph_left_out(const char *model, const char *next)
+{
+    const char *ending = strrchr(next, '.');
+    trl_graph *graph = NULL;
+    trl_error err;
+    if (!trl_graph_is_installed(model) || (ending && strcmp(ending, ".trg") == 0))
+        return 0;
+    int code = strcmp(next, "-") == 0 ? TRL_EFORMAT : trl_graph_read(next, &graph, &err);
+    trl_graph_destroy(graph);
+    return code == TRL_EFORMAT || code == TRL_ENOENT || code == TRL_EUNSUPPORTED;
+}
+
+static int read_graph(job *j, int count, char **arguments, trl_error *err)
+{
+    int left_out = is_graph_left_out(arguments[0], arguments[1]);
+    j->sounds = arguments + (left_out ? 1 : 2);
+    j->sound_count = count - (left_out ? 1 : 2);
+    if (left_out)
+        return trl_graph_installed(arguments[0], j->model, say_line, (void *)(uintptr_t)&j->values->common, &j->graph,
+                                   err); /* it is only read */
+    int code = trl_graph_read(arguments[1], &j->graph, err);
+    return code < 0 ? code : check_fit(j, arguments, err);
+}
+
+static int read_model(job *j, int count, char **arguments)
 {
     trl_error err;
     int code = set_options(j);
+    if (code == 0 && count == 2 && !is_graph_left_out(arguments[0], arguments[1]))
+        code = cli_usage_error(&cmd_decode, "%s", trl_graph_is_installed(arguments[0])
+                                                      ? "which sound?"
+                                                      : "a GRAPH or the sound is missing; only an installed model with "
+                                                        "a language model, such as en-us, needs no GRAPH");
     if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-                      trl_graph_read(arguments[1], &j->graph, &err) < 0 || check_fit(j, arguments, &err) < 0))
+                      read_graph(j, count, arguments, &err) < 0))
         code = cli_failure(&err);
     return code;
 }
@@ -190,11 +227,11 @@ static int make_pool(job *j)
     return cli_pool(&common, &j->pool);
 }
 
-static int prepare(job *j, int count, char **arguments)
+static int prepare(job *j)
 {
     int code = make_pool(j);
     if (code == 0)
-        code = read_inputs(j, arguments + 2, (size_t)count - 2);
+        code = read_inputs(j, j->sounds, (size_t)j->sound_count);
     if (code == 0)
         code = open_writer(j);
     return code ? code : open_lattices(j);
@@ -332,19 +369,20 @@ static int decode(job *j)
 
 /* ---- Sound that comes while it is decoded ---- */
 
-static int is_live(const struct values *v, int count, char **arguments)
+static int is_live(const job *j)
 {
+    const struct values *v = j->values;
     if (v->raw != 0 || v->follow != 0 || v->partial || v->pause != 0)
         return 1;
     int wants_lattice = v->lattice || v->mbr || (v->to && strncmp(v->to, "nbest", 5) == 0);
-    return count == 3 && strcmp(arguments[2], "-") == 0 && !v->likelihoods && !wants_lattice;
+    return j->sound_count == 1 && strcmp(j->sounds[0], "-") == 0 && !v->likelihoods && !wants_lattice;
 }
 
-static int decode_live(const job *j, int count, char **arguments)
+static int decode_live(const job *j)
 {
     const struct values *v = j->values;
     live_decoding live = {.common = &v->common,
-                          .path = arguments[2],
+                          .path = j->sounds[0],
                           .output = v->output,
                           .partial = v->partial,
                           .pid = v->pid,
@@ -360,7 +398,7 @@ static int decode_live(const job *j, int count, char **arguments)
         return code;
     if (v->raw < 0 || v->follow < 0)
         return cli_usage_error(&cmd_decode, "--raw and --follow take a number above 0");
-    if (count > 3 || v->likelihoods || v->utterance)
+    if (j->sound_count > 1 || v->likelihoods || v->utterance)
         return cli_usage_error(&cmd_decode, "--raw, --follow, --partial and --pause are for one sound");
     if (v->lattice || v->mbr || format >= TO_NBEST)
         return cli_usage_error(&cmd_decode, "a stream has no lattice: --lattice, --mbr and --to nbest are for files");
@@ -379,11 +417,11 @@ static int decode_live(const job *j, int count, char **arguments)
 static int run(void *values, int count, char **arguments)
 {
     job j = {.values = values, .options = trl_decode_defaults(), .reading = trl_corpus_defaults()};
-    int code = read_model(&j, arguments);
-    if (code == 0 && is_live(values, count, arguments)) {
-        code = decode_live(&j, count, arguments);
+    int code = read_model(&j, count, arguments);
+    if (code == 0 && is_live(&j)) {
+        code = decode_live(&j);
     } else if (code == 0) {
-        code = prepare(&j, count, arguments);
+        code = prepare(&j);
         if (code == 0)
             code = decode(&j);
     }
@@ -465,12 +503,15 @@ static const cli_option options[] = {
 
 const cli_command cmd_decode = {
     .name = "decode",
-    .synopsis = "MODEL GRAPH CORPUS|AUDIO… [-o FILE] [--to FORMAT]",
+    .synopsis = "MODEL [GRAPH] CORPUS|AUDIO… [-o FILE] [--to FORMAT]",
     .summary = "finds which words were said",
     .description =
         "Reads sound and finds the words that were said in it: recognition. GRAPH has what can be said, down to the "
         "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Sound files "
         "may be given one by one.\n\n"
+        "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, needs "
+        "no GRAPH: one is made at the first time, which takes some twenty seconds, and kept in ~/.cache/trellis "
+        "(XDG_CACHE_HOME).\n\n"
         "Formats (--to):\n\n"
         "  text    a line per utterance: its id and its words\n"
         "  ctm     a line per word: recording channel start duration word confidence\n"
@@ -519,14 +560,15 @@ const cli_command cmd_decode = {
         "words that are final (id, time, final: with start and end), and at the end of an utterance all of it, as --to "
         "jsonl. Times are seconds from the start of the stream.",
     .options = options,
-    .examples = "trellis decode mono.trm loop.trg data/test\n"
+    .examples = "trellis decode en-us hello.wav\n"
+                "trellis decode mono.trm loop.trg data/test\n"
                 "trellis decode mono.trm loop.trg hello.wav goodbye.wav\n"
                 "trellis decode sat.trm loop.trg data/test -o words.ctm --to ctm --lm-scale 12\n"
                 "trellis decode mono.trm loop.trg data/test -o words.txt --lattice lat.ark\n"
                 "trellis decode tri.trm large.trg talk.wav --search-threads 2 --likelihood-mode ahead --profile\n"
                 "arecord -f S16_LE -r 16000 | trellis decode mono.trm loop.trg - --pause 0.5\n"
                 "trellis decode mono.trm loop.trg growing.wav --follow 5 --partial",
-    .least = 3,
+    .least = 2,
     .most = 1 << 20,
     .values_size = sizeof(struct values),
     .defaults = &defaults,

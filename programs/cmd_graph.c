@@ -15,7 +15,7 @@ extern const cli_command cmd_graph;
 struct values {
     cli_common common;
     const char *output, *words, *jsgf, *rule, *symbols, *hclg, *fst;
-    int loop, skip_missing, fold_case;
+    int loop, skip_missing, fold_case, on_the_fly;
     double transition_scale, self_loop_scale;
 };
 
@@ -92,6 +92,7 @@ static int build(job *j, char **arguments, int count, trl_error *err)
     trl_graph_options o = trl_graph_defaults();
     o.transition_scale = v->transition_scale;
     o.self_loop_scale = v->self_loop_scale;
+    o.on_the_fly = v->on_the_fly;
     int code = trl_lexicon_read(arguments[1], NULL, &j->lexicon, err);
     if (code == 0 && v->fold_case)
         code = trl_lexicon_fold_case(j->lexicon, err);
@@ -213,6 +214,8 @@ static const cli_option options[] = {
      "leave out words of the grammar that the lexicon lacks; otherwise they are an error"},
     {"fold-case", 0, CLI_FLAG, offsetof(struct values, fold_case), NULL,
      "a word that the lexicon lacks is looked for in other capitals: hello finds HELLO"},
+    {"on-the-fly", 0, CLI_FLAG, offsetof(struct values, on_the_fly), NULL,
+     "the graph of the words alone, and the n-gram GRAMMAR beside it, which is put in while searching: for large ones"},
     {"transition-scale", 0, CLI_NUMBER, offsetof(struct values, transition_scale), "X",
      "of the log probabilities of transitions that leave a state, staying apart; default 1"},
     {"self-loop-scale", 0, CLI_NUMBER, offsetof(struct values, self_loop_scale), "X",

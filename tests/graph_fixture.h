@@ -66,6 +66,7 @@ UNUSED_OK static trl_graph *make_graph(int32_t states, int32_t transitions, cons
             g->emitting[s]++;
     }
     g->first[states] = at;
+    g->end = g->first + 1;
     assert_int_equal(trl__graph_set_levels(g, NULL), 0);
     return g;
 }

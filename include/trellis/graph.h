@@ -31,6 +31,7 @@ typedef struct trl_graph_options {
      * Kaldi. */
     double transition_scale; /* default 1 */
     double self_loop_scale;  /* default 0.1 */
+    int on_the_fly;          /* 1: the graph of the words alone, and the grammar beside it; see below; default 0 */
     int64_t most_states;     /* of any machine on the way; TRL_ELIMIT beyond; 0: as in fst_optimize.h */
 } trl_graph_options;
 
@@ -46,11 +47,17 @@ TRL_API int trl_graph_options_check(const trl_graph_options *options, trl_error 
 TRL_API int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const trl_fst *grammar,
                             const trl_graph_options *options, trl_graph **out, size_t *left_out, trl_error *err);
 
+/* With options.on_the_fly the grammar must be an n-gram model: each of its states has one arc without a word at most (else TRL_EUNSUPPORTED). The graph is then
+ * that of its words, any of which may come at any time, and the grammar is put in while searching, as far as the search goes. That takes a fraction of the memory,
+ * and gives the same words at the same costs; only words that sound alike cost 0.001 more than others here and there. The words of the graph's table are
+ * numbered anew. */
+
 /* A machine that reads transition ids and writes words already, self-loops included (Kaldi's HCLG.fst); its output
  * symbols become the graph's table. TRL_EINVAL: it is empty, reads labels that are no transitions of the model, has
  * other weights than costs, or arcs that read nothing form a cycle. */
 TRL_API int trl_graph_from_fst(const trl_model *model, const trl_fst *fst, trl_graph **out, trl_error *err);
-TRL_API int trl_graph_to_fst(const trl_graph *graph, trl_fst **out, trl_error *err);
+TRL_API int trl_graph_to_fst(const trl_graph *graph, trl_fst **out,
+                             trl_error *err); /* TRL_EUNSUPPORTED: the grammar is put in while searching */
 
 /* Our own file (.trg), mapped. Returns as trl_model_read does. */
 TRL_API int trl_graph_read(const char *path, trl_graph **out, trl_error *err);
@@ -64,6 +71,18 @@ TRL_API int32_t trl_graph_states(const trl_graph *graph);
 TRL_API uint64_t trl_graph_arcs(const trl_graph *graph);
 TRL_API const trl_symbols *trl_graph_words(const trl_graph *graph); /* NULL: it has no table */
 TRL_API const char *trl_graph_provenance(const trl_graph *graph);
+
+/* ---- Installed models ---- */
+
+/* A line about what is done, without its end. */
+typedef void (*trl_graph_say_fn)(void *user, const char *text);
+
+/* The graph of an installed model (`en-us` of Debian's pocketsphinx-en-us) with its dictionary and its language model, on_the_fly. It is built at the first time, and
+ * kept in XDG_CACHE_HOME/trellis or ~/.cache/trellis under a name that depends on all that it is made from. A damaged file is made anew; where none can be written, the graph is used all
+ * the same. `say` (may be NULL) is told when it is built, and what is wrong with the cache. TRL_ENOENT: no dictionary or language model of that name is installed. */
+TRL_API int trl_graph_installed(const char *name, const trl_model *model, trl_graph_say_fn say, void *user,
+                                trl_graph **out, trl_error *err);
+TRL_API int trl_graph_is_installed(const char *name); /* 1: both are there */
 
 TRL_END_DECLS
 

@@ -22,7 +22,8 @@ trl__decode_options trl__decode_defaults(void)
                                  .word_beam = INFINITY,
                                  .acoustic_scale = 0.1,
                                  .prune_interval = 50,
-                                 .least_shared = 800};
+                                 .least_shared = 800,
+                                 .lazy_bytes = (size_t)64 << 20};
 }
 
 int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
@@ -69,12 +70,20 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     if (!d)
         return trl__fail_memory(err);
     d->graph = graph;
+    if (graph->rows && trl__lazy_graph_create(graph, o.lazy_bytes, &d->lazy, err) < 0) {
+        trl__free(d);
+        *out = NULL;
+        return TRL_ENOMEM;
+    }
+    if (d->lazy)
+        d->graph = trl__lazy_graph_view(d->lazy);
     d->options = o;
     d->scale = (float)o.acoustic_scale;
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
-    d->place = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->place);
-    d->asked = trl__alloc_zero((size_t)graph->states + 1, sizeof *d->asked);
+    d->place_capacity = d->asked_capacity = (size_t)d->graph->states + 1;
+    d->place = trl__alloc_zero(d->place_capacity, sizeof *d->place);
+    d->asked = trl__alloc_zero(d->asked_capacity, sizeof *d->asked);
     if (d->place && d->asked && trl__decoder_share(d, NULL, err) == 0)
         return 0;
     trl__decoder_destroy(d);
@@ -127,9 +136,11 @@ static int make_workers(trl__decoder *d, int workers, uint32_t parts)
         if (!w->sent || !w->wanted)
             return -1;
     }
-    for (uint32_t p = 0; d->options.merges && workers > 1 && p < parts; p++)
-        if (!(d->parts[p].place = trl__alloc_zero((size_t)d->graph->states + 1, sizeof *d->place)))
+    for (uint32_t p = 0; d->options.merges && workers > 1 && p < parts; p++) {
+        d->parts[p].place_capacity = d->place_capacity;
+        if (!(d->parts[p].place = trl__alloc_zero(d->place_capacity, sizeof *d->place)))
             return -1;
+    }
     return 0;
 }
 
@@ -170,6 +181,7 @@ void trl__decoder_destroy(trl__decoder *d)
     if (!d)
         return;
     free_workers(d);
+    trl__lazy_graph_destroy(d->lazy);
     trl__free(d->frames);
     trl__free(d->tokens);
     trl__free(d->links);
@@ -219,10 +231,10 @@ static int add_frame(trl__decoder *d, trl_error *err)
         return trl__fail_memory(err);
     d->frames[d->frame_count++] = (trl__frame){.first_token = d->token_count, .first_link = d->link_count};
     if (++d->stamp == 0) {
-        memset(d->place, 0, (size_t)d->graph->states * sizeof *d->place);
+        memset(d->place, 0, d->place_capacity * sizeof *d->place);
         for (uint32_t p = 0; p < d->part_count; p++)
             if (d->parts[p].place)
-                memset(d->parts[p].place, 0, (size_t)d->graph->states * sizeof *d->place);
+                memset(d->parts[p].place, 0, d->parts[p].place_capacity * sizeof *d->place);
         d->stamp = 1;
     }
     return 0;
@@ -249,7 +261,8 @@ static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, tr
     double start = trl__clock(d);
     int code = trl__decoder_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
     trl__count_seconds(d, 0, TRL__PRUNING, start);
-    /* One thread is at work here, and the tokens that go on are known: the place to prepare what their arcs need. */
+    if (code == 0 && d->lazy)
+        code = trl__decoder_make_arcs(d, &c, err);
     if (code == 0 && group->stamps)
         code = trl__decoder_ask(d, &c, group, f, err);
     if (code == 0)
@@ -278,7 +291,9 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     d->settled = 0;
     d->lone_end = TRL__NO_LINK;
     d->is_finished = 0;
-    int code = add_frame(d, err);
+    int code = d->lazy ? trl__decoder_begin_lazy(d, err) : 0;
+    if (code == 0)
+        code = add_frame(d, err);
     if (code < 0 || d->graph->start < 0)
         return code;
     if (trl__decoder_reserve(d, 1, 0, err) < 0)
@@ -309,7 +324,7 @@ static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_er
 static void begin_group(trl__decoder *d)
 {
     if (++d->group == 0) {
-        memset(d->asked, 0, (size_t)d->graph->states * sizeof *d->asked);
+        memset(d->asked, 0, d->asked_capacity * sizeof *d->asked);
         d->group = 1;
     }
 }

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "decode/lazy_graph.h"
 
 #include <float.h>
 #include <math.h>
@@ -58,6 +59,7 @@ typedef struct trl__part {
     uint32_t first_token, first_link; /* where they begin in the frame */
     uint32_t queued;                  /* tokens with arcs that read nothing */
     trl__place_of_state *place;       /* of a worker that merges: its own; else NULL */
+    size_t place_capacity;
 } trl__part;
 
 /* What belongs to one thread of those that search. */
@@ -87,7 +89,8 @@ typedef struct trl__cutoff {
 } trl__cutoff;
 
 struct trl__decoder {
-    const trl_graph *graph;
+    const trl_graph *graph; /* where it is made while searching, what there is of it */
+    trl__lazy_graph *lazy;  /* NULL: it is complete */
     trl__decode_options options;
     float scale, lattice_limit;
     int32_t tied; /* states of the model that the graph knows */
@@ -107,6 +110,7 @@ struct trl__decoder {
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
     uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
+    size_t place_capacity, asked_capacity;
     uint32_t *waiting;      /* by part and level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
@@ -148,12 +152,15 @@ static inline uint32_t trl__part_of(uint32_t state, uint32_t parts)
     return (uint32_t)((uint64_t)mixed * parts >> 32);
 }
 
-/* Of two equally good ways from the same frame to a token, the one that the lattice has first: it has sources by level and state, and the arcs of each as the
- * graph has them. So the choice does not depend on who came first. */
+/* Of two equally good ways from the same frame to a token, the one that the lattice has first: it has sources by level and the graph's order of states, and the arcs of
+ * each as the graph has them. So the choice does not depend on who came first. */
 static inline int trl__precedes(const trl_graph *g, const trl__token *sources, const trl__link *a, const trl__link *b)
 {
-    int32_t level = g->level[sources[a->from].state], other = g->level[sources[b->from].state];
-    return level != other ? level < other : a->arc < b->arc;
+    int32_t state = sources[a->from].state, other = sources[b->from].state;
+    if (state == other)
+        return a->arc < b->arc;
+    return g->level[state] != g->level[other] ? g->level[state] < g->level[other]
+                                              : trl__state_order(g, state) < trl__state_order(g, other);
 }
 
 /* A clock for one kind of work of a worker; 0 where nothing is timed. */
@@ -215,6 +222,10 @@ static inline uint32_t trl__decoder_queue(trl__decoder *d, uint32_t part, uint32
     *head = k;
     return 1;
 }
+
+/* A graph that is made while searching (decoder_lazy.c): its beginning, and ahead of each frame what the tokens up to the limit lead to. */
+int trl__decoder_begin_lazy(trl__decoder *decoder, trl_error *err);
+int trl__decoder_make_arcs(trl__decoder *decoder, const trl__cutoff *cutoff, trl_error *err);
 
 int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
 

@@ -137,7 +137,7 @@ static uint32_t find_sources(const trial *t, uint32_t begin, uint32_t end, sourc
         const trl__token *token = &t->tokens[k];
         if (token->cost > t->from_limit)
             continue;
-        source s = {g->emitting[token->state], g->first[token->state + 1], k, token->cost - t->from_best};
+        source s = {g->emitting[token->state], g->end[token->state], k, token->cost - t->from_best};
         *arcs += s.end - s.begin;
         sources[count++] = s;
     }
@@ -199,7 +199,7 @@ static float guess_best(const trial *t, const trl__cutoff *c)
     if (c->best_token == t->count || t->group->cells)
         return best;
     int32_t state = t->tokens[c->best_token].state;
-    for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++)
+    for (uint64_t i = g->emitting[state]; i < g->end[state]; i++)
         best = trl__smaller(arc_cost(t, 0, i, acoustic_cost(t, i)), best);
     return best;
 }

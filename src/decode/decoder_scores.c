@@ -30,7 +30,7 @@ static void ask(const asking *a, uint32_t begin, uint32_t end, trl__search_worke
         if (tokens[k].cost > a->limit || d->asked[state] == d->group)
             continue;
         d->asked[state] = d->group;
-        for (uint64_t i = g->emitting[state]; i < g->first[state + 1]; i++) {
+        for (uint64_t i = g->emitting[state]; i < g->end[state]; i++) {
             int32_t tied = g->tied[g->arcs[i].transition];
             if (atomic_load_explicit(&stamps[tied], memory_order_relaxed) != number &&
                 atomic_exchange_explicit(&stamps[tied], number, memory_order_relaxed) != number)

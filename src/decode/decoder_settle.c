@@ -51,7 +51,7 @@ static int leads_to_word(const trl_graph *g, int32_t state, uint32_t number, wal
     w->seen[state] = number;
     while (count > 0) {
         int32_t s = w->stack[--count];
-        for (uint64_t i = g->first[s]; i < g->first[s + 1]; i++) {
+        for (uint64_t i = g->first[s]; i < g->end[s]; i++) {
             if (g->arcs[i].word)
                 return 1;
             if (w->seen[g->arcs[i].next] == number)
@@ -70,13 +70,15 @@ static int choose_way(const trl__decoder *d, uint32_t *token, trl_error *err)
 {
     const trl__frame *last = &d->frames[d->frame_count - 1];
     const trl__token *tokens = d->tokens + last->first_token;
-    walk w = {.seen = trl__alloc_zero((size_t)d->graph->states + 1, sizeof *w.seen)};
+    const trl_graph *g = d->lazy ? trl__lazy_graph_loop(d->lazy) : d->graph; /* words are in the loop */
+    walk w = {.seen = trl__alloc_zero((size_t)g->states + 1, sizeof *w.seen)};
     int is_found = 0, answer = w.seen ? 0 : -1;
     *token = trl__best_token(d, last);
     for (uint32_t i = 0; answer >= 0 && i < last->tokens; i++) {
         if (is_found && !trl__token_precedes(d, &tokens[i], &tokens[*token]))
             continue;
-        answer = leads_to_word(d->graph, tokens[i].state, i + 1, &w);
+        int32_t state = d->lazy ? trl__lazy_graph_loop_state(d->lazy, tokens[i].state) : tokens[i].state;
+        answer = leads_to_word(g, state, i + 1, &w);
         if (answer > 0) {
             is_found = 1;
             *token = i;

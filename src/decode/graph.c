@@ -3,6 +3,7 @@
 #include "base/hash_map.h"
 #include "base/memory.h"
 #include "decode/network.h"
+#include "decode/ngram_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,26 +80,49 @@ static int check_arc(const trl_graph *g, int32_t state, uint64_t a)
            (a == g->first[state] || by_transition(arc - 1, arc) < 0);
 }
 
+static int check_state(const trl_graph *g, int32_t s, const char *name, trl_error *err)
+{
+    if (isnan(g->final[s]) || g->final[s] == -INFINITY)
+        return trl__fail(err, TRL_ENUMBER, "%s: state %d has no number as final cost", name, (int)s);
+    for (uint64_t a = g->first[s]; a < g->end[s]; a++) {
+        if (!check_arc(g, s, a))
+            return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d is wrong", name, a - g->first[s], (int)s);
+        if (!isfinite(g->arcs[a].cost))
+            return trl__fail(err, TRL_ENUMBER, "%s: arc %" PRIu64 " of state %d has no number as cost", name,
+                             a - g->first[s], (int)s);
+    }
+    return 0;
+}
+
+/* Levels that come from a file: they rise along arcs that read nothing. */
+static int check_levels(trl_graph *g, const char *name, trl_error *err)
+{
+    for (int32_t s = 0; s < g->states; s++) {
+        if (g->level[s] < 0 || g->level[s] >= g->states)
+            return trl__fail(err, TRL_ECORRUPT, "%s: the level of state %d can't be", name, (int)s);
+        for (uint64_t a = g->first[s]; a < g->emitting[s]; a++)
+            if (g->level[g->arcs[a].next] <= g->level[s])
+                return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d forms a cycle, or its level is wrong",
+                                 name, a - g->first[s], (int)s);
+        g->levels = g->level[s] >= g->levels ? g->level[s] + 1 : g->levels;
+    }
+    return 0;
+}
+
 int trl__graph_check(trl_graph *g, const char *name, trl_error *err)
 {
     for (int32_t id = 0; id <= g->transitions; id++)
         if (id == 0 ? g->tied[id] != -1 : g->tied[id] < 0)
             return trl__fail(err, TRL_ECORRUPT, "%s: transition %d has no tied state", name, (int)id);
-    for (int32_t s = 0; s < g->states; s++) {
-        if (g->first[s] > g->emitting[s] || g->emitting[s] > g->first[s + 1] || g->first[s + 1] > g->first[g->states])
+    int code = 0;
+    for (int32_t s = 0; code == 0 && s < g->states; s++) {
+        if (g->first[s] > g->emitting[s] || g->emitting[s] > g->end[s] || g->end[s] > g->first[g->states])
             return trl__fail(err, TRL_ECORRUPT, "%s: the arcs of state %d lie where they can't", name, (int)s);
-        if (isnan(g->final[s]) || g->final[s] == -INFINITY)
-            return trl__fail(err, TRL_ENUMBER, "%s: state %d has no number as final cost", name, (int)s);
-        for (uint64_t a = g->first[s]; a < g->first[s + 1]; a++) {
-            if (!check_arc(g, s, a))
-                return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d is wrong", name, a - g->first[s],
-                                 (int)s);
-            if (!isfinite(g->arcs[a].cost))
-                return trl__fail(err, TRL_ENUMBER, "%s: arc %" PRIu64 " of state %d has no number as cost", name,
-                                 a - g->first[s], (int)s);
-        }
+        code = check_state(g, s, name, err);
     }
-    int code = trl__graph_set_levels(g, err);
+    if (code < 0 || g->level)
+        return code < 0 ? code : check_levels(g, name, err);
+    code = trl__graph_set_levels(g, err);
     return code == TRL_EINVAL ? trl__fail(err, TRL_ECORRUPT, "%s: arcs that read nothing form a cycle", name) : code;
 }
 
@@ -109,6 +133,7 @@ static int allocate(trl_graph *g, uint64_t arcs, trl_error *err)
     g->first = trl__alloc_aligned((size_t)g->states + 1, sizeof *g->first);
     g->emitting = trl__alloc_aligned((size_t)g->states, sizeof *g->emitting);
     g->final = trl__alloc_aligned((size_t)g->states, sizeof *g->final);
+    g->end = g->first ? g->first + 1 : NULL;
     g->arcs = trl__alloc_aligned((size_t)arcs + 1, sizeof *g->arcs);
     g->tied = trl__alloc_aligned((size_t)g->transitions + 1, sizeof *g->tied);
     return g->first && g->emitting && g->final && g->arcs && g->tied ? 0 : trl__fail_memory(err);
@@ -209,6 +234,9 @@ int trl_graph_to_fst(const trl_graph *g, trl_fst **out, trl_error *err)
 {
     trl_fst *fst;
     *out = NULL;
+    if (g->rows)
+        return trl__fail(err, TRL_EUNSUPPORTED, "the graph is composed with its language model while searching, and is no "
+                                                "machine by itself; build the whole graph for that");
     int code = trl_fst_create(TRL_TROPICAL, &fst, err);
     if (code == 0)
         code = trl_fst_add_states(fst, g->states, err);
@@ -236,6 +264,7 @@ void trl_graph_destroy(trl_graph *g)
 {
     if (!g)
         return;
+    trl__ngram_rows_destroy(g->rows);
     if (g->file) {
         trl__container_close(g->file);
     } else {
@@ -248,7 +277,8 @@ void trl_graph_destroy(trl_graph *g)
         trl__free(g->spoken_first);
         trl__free(g->spoken_units);
     }
-    trl__free(g->level);
+    if (!g->is_level_mapped)
+        trl__free(g->level);
     trl_symbols_destroy(g->symbols);
     trl__free(g->provenance);
     trl__free(g);

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/network.h"
+#include "decode/ngram_rows.h"
 #include "model/topology.h"
 
 #include <stdio.h>
@@ -219,6 +220,45 @@ static int set_provenance(trl_graph *graph, const trl__network_job *job, trl_err
     return graph->provenance ? 0 : trl__fail_memory(err);
 }
 
+/* All of it: the grammar is in the arcs. */
+static int build_whole(trl__network_job *job, const trl_fst *grammar, size_t *left_out, trl_graph **out, trl_error *err)
+{
+    int code = build(job, grammar, left_out, out, err);
+    if (code == 0)
+        trl__graph_set_words(*out, trl_fst_input_symbols(grammar));
+    return code;
+}
+
+/* A loop over the words, and the grammar as rows beside it. */
+static int build_loop(trl__network_job *job, const trl_fst *grammar, size_t *left_out, trl_graph **out, trl_error *err)
+{
+    trl_symbols *symbols = NULL;
+    trl__ngram_rows *rows = NULL;
+    trl_fst *loop = NULL;
+    int32_t *label = NULL, labels = 0;
+    if (!trl_fst_input_symbols(grammar))
+        return trl__fail(err, TRL_EINVAL, "the grammar has no table of words; give it one");
+    int code = trl__network_word_order(trl_fst_input_symbols(grammar), job->lexicon, &label, &labels, &symbols, err);
+    if (code == 0)
+        code = trl__ngram_rows_create(grammar, label, labels, (int32_t)trl_symbols_count(symbols), &rows, err);
+    trl__free(label);
+    if (code == 0)
+        code = trl__ngram_rows_loop(rows, symbols, &loop, err);
+    if (code == 0)
+        code = build(job, loop, left_out, out, err);
+    if (code == 0)
+        trl__graph_set_words(*out, symbols);
+    if (code == 0)
+        code = trl__ngram_rows_set_reach(rows, *out, err);
+    if (code == 0)
+        (*out)->rows = rows;
+    else
+        trl__ngram_rows_destroy(rows);
+    trl_fst_destroy(loop);
+    trl_symbols_destroy(symbols);
+    return code;
+}
+
 int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const trl_fst *grammar,
                     const trl_graph_options *options, trl_graph **out, size_t *left_out, trl_error *err)
 {
@@ -234,11 +274,10 @@ int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const tr
     if (code == 0)
         code = prepare(&job, err);
     if (code == 0)
-        code = build(&job, grammar, left_out, out, err);
+        code = job.options.on_the_fly ? build_loop(&job, grammar, left_out, out, err)
+                                      : build_whole(&job, grammar, left_out, out, err);
     if (code == 0)
         code = set_provenance(*out, &job, err);
-    if (code == 0)
-        trl__graph_set_words(*out, trl_fst_input_symbols(grammar));
     if (code == 0)
         code = trl__graph_set_spoken(*out, lexicon, map, err);
     if (code < 0) {

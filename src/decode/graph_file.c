@@ -1,15 +1,18 @@
-/* The graph's file: a container of kind "graph", version 2; version 1 did not know how words are said. The arrays are those of graph_data.h, one section each.
+/* The graph's file: a container of kind "graph", version 3; version 2 had no levels and no rows, and version 1 did not know how words are said. The arrays are
+ * those of graph_data.h, one section each.
  *
  *     graph        32 bytes: i32 states, start, words, transitions; u64 arcs; u64 fingerprint of the model
  *     first        u64 per state, and the end
  *     emitting     u64 per state
  *     arcs         i32 next, transition, word; f32 cost
  *     finals       f32 per state
+ *     levels       i32 per state
  *     tied         i32 by transition id, from 0 (-1)
  *     spoken_words     u32 per word, and the end: its first pronunciation; empty: how words are said is not known, and so are the next two
  *     spoken_first     u32 per pronunciation, and the end: its first unit
  *     spoken_units     i32 units of the model
  *     labels, names    the table of words (symbols_sections.h)
+ *     rows …       the n-gram model that is put in while searching (ngram_rows_file.c)
  *     provenance   text
  *
  * The arrays are used where they lie in the mapped file. Reading costs one pass for the checksums and one for the
@@ -18,6 +21,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "decode/network.h"
+#include "decode/ngram_rows.h"
 #include "fst/symbols_sections.h"
 
 #include <inttypes.h>
@@ -46,6 +50,7 @@ int trl_graph_write(const trl_graph *g, const char *path, trl_error *err)
         {"emitting", g->emitting, states * sizeof *g->emitting},
         {"arcs", g->arcs, (size_t)head.arcs * sizeof *g->arcs},
         {"finals", g->final, states * sizeof *g->final},
+        {"levels", g->level, states * sizeof *g->level},
         {"tied", g->tied, ((size_t)g->transitions + 1) * sizeof *g->tied},
         {"spoken_words", g->spoken_word, g->spoken_word ? ((size_t)g->words + 1) * sizeof *g->spoken_word : 0},
         {"spoken_first", g->spoken_first, g->spoken_word ? (spoken + 1) * sizeof *g->spoken_first : 0},
@@ -59,6 +64,8 @@ int trl_graph_write(const trl_graph *g, const char *path, trl_error *err)
         code = trl__container_add(writer, array[i].name, array[i].bytes, array[i].size, err);
     if (code == 0)
         code = trl__symbols_store(g->symbols, writer, "labels", "names", err);
+    if (code == 0)
+        code = trl__ngram_rows_write(g->rows, writer, err);
     if (code == 0)
         return trl__container_commit(writer, err);
     trl__container_abort(writer);
@@ -153,10 +160,17 @@ static int read_sections(trl_graph *g, trl_error *err)
         code = read_array(g, "tied", sizeof *g->tied, (uint64_t)g->transitions + 1, &g->tied, err);
     if (code == 0 && (g->first[0] != 0 || g->first[states] != arcs))
         code = corrupt(g, "arcs that belong to no state", err);
+    if (code == 0 && trl__container_version(g->file) > 2) {
+        code = read_array(g, "levels", sizeof *g->level, states, &g->level, err);
+        g->is_level_mapped = 1;
+    }
+    g->end = g->first + 1;
     if (code == 0)
         code = trl__graph_check(g, trl__container_path(g->file), err);
     if (code == 0 && trl__container_version(g->file) > 1)
         code = read_spoken(g, err);
+    if (code == 0 && trl__container_version(g->file) > 2)
+        code = trl__ngram_rows_read(g, g->file, err);
     if (code == 0)
         code = trl__symbols_load(g->file, "labels", "names", &g->symbols, err);
     for (size_t i = 0; code == 0 && g->symbols && i < trl_symbols_count(g->symbols); i++)

@@ -48,6 +48,14 @@ int trl__network_join(trl_fst *fst, trl_error *err);
 /* Loops, and the arrays of the graph; symbols and provenance are still missing. */
 int trl__network_close(const trl__network_job *job, const trl_fst *states, trl_graph **out, trl_error *err);
 
+/* #0, #1 …: labels that other tools put on back-off arcs. */
+int trl__network_is_symbol(const char *name);
+
+/* The words of a table in the order of how they are said, so that those that begin alike have neighbouring labels, from 1; those that the lexicon lacks come last.
+ * label[l]: that of the table's label l, for all below *labels; 0: no word; -1: not in the table. */
+int trl__network_word_order(const trl_symbols *symbols, const trl_lexicon *lexicon, int32_t **label, int32_t *labels,
+                            trl_symbols **out, trl_error *err);
+
 /* An empty machine of so many states that starts at the first. */
 int trl__network_new(int32_t states, trl_fst **out, trl_error *err);
 
@@ -67,7 +75,7 @@ void trl__graph_set_words(trl_graph *graph, const trl_symbols *symbols);
 int trl__graph_set_spoken(trl_graph *graph, const trl_lexicon *lexicon, const trl__unit_map *map, trl_error *err);
 
 /* Checks indices, costs, order, and that arcs that read nothing form no cycle, whose levels it
- * finds. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
+ * finds or, where they are there, checks. TRL_ECORRUPT, TRL_ENUMBER, TRL_ENOMEM;
  * `name` stands for the file. */
 int trl__graph_check(trl_graph *graph, const char *name, trl_error *err);
 
@@ -75,6 +83,6 @@ int trl__graph_check(trl_graph *graph, const char *name, trl_error *err);
 int trl__graph_from_container(trl__container *file, trl_graph **out, trl_error *err);
 
 #define TRL__GRAPH_KIND "graph"
-#define TRL__GRAPH_VERSION 2
+#define TRL__GRAPH_VERSION 3
 
 #endif

@@ -127,8 +127,7 @@ static int sort_pronunciations(tree_builder *b)
 
 /* ---- Words of the grammar ---- */
 
-/* #0, #1 …: labels that other tools put on back-off arcs. */
-static int is_symbol(const char *name)
+int trl__network_is_symbol(const char *name)
 {
     if (*name++ != '#' || !*name)
         return 0;
@@ -167,7 +166,7 @@ static int look_up(tree_builder *b, int32_t label)
         return trl__fail(b->err, TRL_EINVAL, "the grammar's table has no word for label %d", (int)label);
     b->word[label] = trl_lexicon_find(b->job->lexicon, name);
     if (b->word[label] < 0) {
-        b->word[label] = is_symbol(name) ? NOT_SAID : NOT_THERE;
+        b->word[label] = trl__network_is_symbol(name) ? NOT_SAID : NOT_THERE;
         return 0;
     }
     int code = trl__check_phones(b->job->map, b->job->lexicon, (size_t)b->word[label], b->err);

@@ -6,21 +6,22 @@
 
 /* ---- states ---- */
 
-/* A token, and what its place in the lattice goes by: the level of its state, then the state. */
+/* A token, and what its place in the lattice goes by: the level of its state, then the graph's order of states. */
 typedef struct token_key {
-    uint64_t key;
+    uint64_t order;
+    int32_t level;
     uint32_t token;
 } token_key;
 
 static int compare_keys(const void *a, const void *b)
 {
-    uint64_t x = ((const token_key *)a)->key, y = ((const token_key *)b)->key;
-    return (x > y) - (x < y);
+    const token_key *x = a, *y = b;
+    return x->level != y->level ? x->level < y->level ? -1 : 1 : (x->order > y->order) - (x->order < y->order);
 }
 
-static uint64_t key_of(const trl__decoder *d, const trl__token *token)
+static token_key key_of(const trl__decoder *d, int32_t state)
 {
-    return (uint64_t)d->graph->level[token->state] << 32 | (uint32_t)token->state;
+    return (token_key){.order = trl__state_order(d->graph, state), .level = d->graph->level[state]};
 }
 
 /* Numbers a frame's tokens from `first` on: links within the frame lead to higher numbers then, and the numbers do not depend on who made the tokens. */
@@ -30,8 +31,9 @@ static void number_frame(const trl__decoder *d, const trl__frame *frame, uint32_
     const trl__token *tokens = d->tokens + frame->first_token;
     int is_sorted = 1;
     for (uint32_t i = 0; i < frame->tokens; i++) {
-        keys[i] = (token_key){key_of(d, &tokens[i]), i};
-        is_sorted &= i == 0 || keys[i].key > keys[i - 1].key;
+        keys[i] = key_of(d, tokens[i].state);
+        keys[i].token = i;
+        is_sorted &= i == 0 || compare_keys(&keys[i - 1], &keys[i]) < 0;
     }
     if (!is_sorted)
         qsort(keys, frame->tokens, sizeof *keys, compare_keys);
@@ -182,7 +184,8 @@ static int32_t step_back(const trl__decoder *d, position *at)
 
 int trl__token_precedes(const trl__decoder *d, const trl__token *a, const trl__token *b)
 {
-    return a->cost < b->cost || (a->cost == b->cost && key_of(d, a) < key_of(d, b));
+    token_key x = key_of(d, a->state), y = key_of(d, b->state);
+    return a->cost < b->cost || (a->cost == b->cost && compare_keys(&x, &y) < 0);
 }
 
 uint32_t trl__best_token(const trl__decoder *d, const trl__frame *frame)
