@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-UNUSED_OK static trl__raw_lattice copy_lattice(const trl__raw_lattice *raw)
+static inline trl__raw_lattice copy_lattice(const trl__raw_lattice *raw)
 {
     trl__raw_lattice c = *raw;
     size_t states = (size_t)raw->states, arcs = states ? raw->first[states] : 0;
@@ -20,7 +20,7 @@ UNUSED_OK static trl__raw_lattice copy_lattice(const trl__raw_lattice *raw)
     return c;
 }
 
-UNUSED_OK static void assert_same_lattice(const trl__raw_lattice *a, const trl__raw_lattice *b)
+static inline void assert_same_lattice(const trl__raw_lattice *a, const trl__raw_lattice *b)
 {
     assert_int_equal(a->states, b->states);
     assert_int_equal(a->reached_end, b->reached_end);
@@ -34,7 +34,7 @@ UNUSED_OK static void assert_same_lattice(const trl__raw_lattice *a, const trl__
         assert_memory_equal(a->arcs, b->arcs, a->first[states] * sizeof *a->arcs);
 }
 
-UNUSED_OK static void free_lattice(trl__raw_lattice *lattice)
+static inline void free_lattice(trl__raw_lattice *lattice)
 {
     free(lattice->first);
     free(lattice->arcs);

@@ -37,7 +37,8 @@ struct trl_graph {
     uint32_t *spoken_first; /* pronunciations + 1 */
     int32_t *spoken_units;
     trl__ngram_rows *rows; /* the n-gram model that the search puts in (lazy_graph.h); NULL: it is in the arcs */
-    const int32_t *pairs;  /* of a graph that grows: two numbers by state that tell it from others in any search (trl__state_order); else NULL */
+    const int32_t *
+        pairs; /* of a graph that grows: two numbers by state that tell it from others in any search (trl__state_order); else NULL */
     trl_symbols *symbols;
     char *provenance;
     trl__container *file; /* keeps the mapping; NULL: on the heap */
@@ -46,7 +47,8 @@ struct trl_graph {
 /* An order of states that does not depend on which search met them first. */
 static inline uint64_t trl__state_order(const trl_graph *g, int32_t state)
 {
-    return g->pairs ? (uint64_t)(uint32_t)g->pairs[2 * state] << 32 | (uint32_t)g->pairs[2 * state + 1] : (uint64_t)state;
+    return g->pairs ? (uint64_t)(uint32_t)g->pairs[2 * state] << 32 | (uint32_t)g->pairs[2 * state + 1]
+                    : (uint64_t)state;
 }
 
 /* Fills level and levels from the arcs. TRL_EINVAL: arcs that read nothing form a cycle, or TRL_ENOMEM. */

@@ -119,8 +119,8 @@ int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *x, int32_t state)
 static size_t bytes_of(const trl__lazy_graph *x)
 {
     size_t state = 3 * sizeof *x->view.first + 2 * sizeof *x->view.final + sizeof *x->view.level;
-    return x->state_capacity * state + x->arc_capacity * sizeof *x->view.arcs + x->pairs.capacity * 2 * sizeof(int32_t) +
-           x->pairs.slot_count * sizeof(uint32_t);
+    return x->state_capacity * state + x->arc_capacity * sizeof *x->view.arcs +
+           x->pairs.capacity * 2 * sizeof(int32_t) + x->pairs.slot_count * sizeof(uint32_t);
 }
 
 int trl__lazy_graph_is_full(const trl__lazy_graph *x)
@@ -263,7 +263,8 @@ static int add_word_arcs(trl__lazy_graph *x, int32_t from, const trl__network_ar
     int count = 0, code = 0;
     float before = arc->cost - r->ahead[arc->word];
     for (int32_t h = history; code == 0 && h >= 0; before += r->backing[h], h = r->shorter[h])
-        for (uint32_t i = find_word(r, h, arc->word); code == 0 && i < r->first[h + 1] && r->word[i] == arc->word; i++) {
+        for (uint32_t i = find_word(r, h, arc->word); code == 0 && i < r->first[h + 1] && r->word[i] == arc->word;
+             i++) {
             word_way way = {r->next[i], before + r->cost[i]};
             int needless = 0;
             for (int k = 0; k < count && !needless; k++)

@@ -135,7 +135,7 @@ mistake() { # mistake CODE PART WORDS …
     expect "$code" "$TRELLIS" decode "$@"
     contains "$err" "$part" "decode $*"
 }
-mistake 2 "CORPUS" tones.trm loop.trg
+mistake 2 "a GRAPH or the sound is missing" tones.trm loop.trg
 mistake 2 "beam" tones.trm loop.trg sounds --beam 0
 mistake 2 "lattice_beam" tones.trm loop.trg sounds --lattice-beam -1
 mistake 2 "acoustic_scale" tones.trm loop.trg sounds --acoustic-scale 0

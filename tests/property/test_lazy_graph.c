@@ -3,8 +3,9 @@
 #include "align_case.h"
 #include "decode/best_words.h"
 #include "decode/lattice_determinize.h"
-#include "decode/lazy_graph.h"
+#include "decode/decoder_data.h"
 #include "random_tree.h"
+#include "raw_lattice_fixture.h"
 
 #include <trellis/fst.h>
 
@@ -210,15 +211,6 @@ static void strings_and_costs_are_those_of_the_whole_graph(void **state)
     assert_true(compared > 400);
 }
 
-static void assert_same_lattice(const trl__raw_lattice *a, const trl__raw_lattice *b)
-{
-    size_t states = (size_t)a->states;
-    assert_int_equal(a->states, b->states);
-    assert_memory_equal(a->first, b->first, (states + 1) * sizeof *a->first);
-    assert_memory_equal(a->final, b->final, states * sizeof *a->final);
-    assert_memory_equal(a->arcs, b->arcs, a->first[states] * sizeof *a->arcs);
-}
-
 /* Without memory, all is forgotten between utterances and what is not needed in every frame. */
 static void memory_does_not_matter(void **state)
 {
@@ -240,6 +232,40 @@ static void memory_does_not_matter(void **state)
         free_case(&c);
     }
     assert_true(arcs > 10000);
+}
+
+/* Threads meet states in another order, and so do searches that have searched something else before: their numbers differ, and nothing else does. */
+static void threads_and_the_past_do_not_matter(void **state)
+{
+    (void)state;
+    size_t arcs = 0;
+    for (uint64_t i = 0; i < 60; i++) {
+        lazy_case c;
+        trl__team *team;
+        make_case(&c, 2000 + i);
+        must(trl__team_create(2 + (int)(i % 3), 0, &team, &err));
+        trl__decoder *alone = open_decoder(c.lazy, 6, 5, 1 << 20);
+        trl__raw_lattice first = copy_lattice(search(alone, &c));
+        for (int merges = 0; merges < 2; merges++) {
+            trl__decoder *d = open_decoder(c.lazy, 6, 5, i % 2 ? 1 << 20 : 0);
+            d->options.merges = merges;
+            d->options.least_shared = 1;
+            must(trl__decoder_share(d, team, &err));
+            for (int again = 0; again < 2; again++) {
+                assert_same_lattice(search(d, &c), &first);
+                must(trl__decoder_begin(d, &err)); /* something else, backwards */
+                for (int32_t f = FRAMES; f-- > 0;)
+                    must(trl__decoder_advance(d, c.scores + f, 1, FRAMES, &err));
+            }
+            trl__decoder_destroy(d);
+        }
+        arcs += first.states > 0 ? first.first[first.states] : 0;
+        free_lattice(&first);
+        trl__decoder_destroy(alone);
+        trl__team_destroy(team);
+        free_case(&c);
+    }
+    assert_true(arcs > 5000);
 }
 
 static void running_out_of_memory_is_survived(void **state)
@@ -285,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_and_costs_are_those_of_the_whole_graph),
         cmocka_unit_test(memory_does_not_matter),
+        cmocka_unit_test(threads_and_the_past_do_not_matter),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };
     return RUN(tests);
