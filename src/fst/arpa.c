@@ -144,10 +144,5 @@ int trl__fst_read_arpa(trl__source *source, const trl_arpa_options *options, trl
     int code = trl__ngrams_begin(&r.ngrams, source, options, err);
     if (code == 0)
         code = read_all(&r);
-    if (code == 0)
-        code = trl__ngrams_finish(&r.ngrams, out);
-    if (skipped)
-        *skipped = r.ngrams.skipped;
-    trl__ngrams_free(&r.ngrams);
-    return code;
+    return trl__ngrams_finish(&r.ngrams, code, out, skipped);
 }

@@ -253,7 +253,7 @@ static int make_machine(builder *b, trl_fst *fst)
 
 /* ---- End ---- */
 
-int trl__ngrams_finish(trl__ngrams *b, trl_fst **out)
+static int finish_machine(trl__ngrams *b, trl_fst **out)
 {
     int code = trl_fst_create(b->options.semiring, out, b->err);
     if (code == 0)
@@ -267,9 +267,14 @@ int trl__ngrams_finish(trl__ngrams *b, trl_fst **out)
     return code;
 }
 
-void trl__ngrams_free(trl__ngrams *b)
+int trl__ngrams_finish(trl__ngrams *b, int code, trl_fst **out, uint64_t *skipped)
 {
+    if (code == 0)
+        code = finish_machine(b, out);
+    if (skipped)
+        *skipped = b->skipped;
     trl_symbols_destroy(b->options.words);
     trl__tuples_free(&b->index);
     trl__free(b->nodes);
+    return code;
 }

@@ -4,8 +4,7 @@
  *     code = trl__ngrams_begin(&ngrams, source, &options, err);
  *     trl__ngrams_word(&ngrams, "word", &words[0]);                       // labels of the words
  *     trl__ngrams_add(&ngrams, words, 1, cost, backoff);                  // shorter n-grams before longer ones
- *     trl__ngrams_finish(&ngrams, &fst);
- *     trl__ngrams_free(&ngrams);                                          // whatever the codes were
+ *     code = trl__ngrams_finish(&ngrams, code, &fst, &skipped);           // whatever the codes were
  *
  * Costs are negative natural logarithms; the sum of few of them is kept in float, as arcs have it.
  */
@@ -46,7 +45,8 @@ int trl__ngrams_word(const trl__ngrams *builder, const char *text, int32_t *word
 /* Returns 0, also for one that is skipped; TRL_EFORMAT for one that is there already, TRL_ELIMIT, TRL_ENOMEM. */
 int trl__ngrams_add(trl__ngrams *builder, const int32_t *words, int count, float cost, float backoff);
 
-int trl__ngrams_finish(trl__ngrams *builder, trl_fst **out);
-void trl__ngrams_free(trl__ngrams *builder);
+/* The machine of the n-grams, unless `code`, of what came before, is an error: then that is returned. The builder's memory is freed either way.
+ * skipped: may be NULL. */
+int trl__ngrams_finish(trl__ngrams *builder, int code, trl_fst **out, uint64_t *skipped);
 
 #endif

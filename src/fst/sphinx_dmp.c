@@ -253,10 +253,6 @@ int trl__fst_read_sphinx_dmp(trl__source *source, const trl_arpa_options *option
         code = add_bigrams(&r);
     if (code == 0 && r.order > 2)
         code = add_trigrams(&r);
-    if (code == 0)
-        code = trl__ngrams_finish(&r.ngrams, out);
-    if (skipped)
-        *skipped = r.ngrams.skipped;
     trl__free(r.unigrams);
     trl__free(r.bigrams);
     trl__free(r.trigrams);
@@ -265,6 +261,5 @@ int trl__fst_read_sphinx_dmp(trl__source *source, const trl_arpa_options *option
     trl__free(r.probability3.bytes);
     trl__free(r.segments.bytes);
     trl__free(r.labels);
-    trl__ngrams_free(&r.ngrams);
-    return code;
+    return trl__ngrams_finish(&r.ngrams, code, out, skipped);
 }

@@ -289,10 +289,5 @@ int trl__fst_read_sphinx_lm(trl__source *source, const trl_arpa_options *options
     trl__free(r.unigrams);
     trl__free(r.bits);
     trl__free(r.labels);
-    if (code == 0)
-        code = trl__ngrams_finish(&r.ngrams, out);
-    if (skipped)
-        *skipped = r.ngrams.skipped;
-    trl__ngrams_free(&r.ngrams);
-    return code;
+    return trl__ngrams_finish(&r.ngrams, code, out, skipped);
 }
