@@ -12,10 +12,17 @@
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SPIN 3000 /* looks, some 0.05 ms: longer than most things that one thread does alone between two loops */
+#define SPIN 3000   /* looks, some 0.05 ms: longer than most things that one thread does alone between two loops */
 #define PATIENT 300 /* looks after which a thread is free */
+
+#define WINDOW 128      /* loops by which the others are judged */
+#define LEAST_WORK 3e-6 /* seconds of a loop that counts */
+#define LEAST_GAIN 1.15 /* so much quicker than the caller alone must they be, by and large … */
+#define LEAST_REST 2e-3 /* … else it is alone for so many seconds, twice as long the next time … */
+#define MOST_REST 1.0   /* … up to this */
 
 typedef struct range {
     alignas(TRL_ALIGNMENT) atomic_int next;
@@ -33,12 +40,16 @@ struct trl__team {
     atomic_int is_open, is_closing;
     _Atomic(trl__team_idle_fn) idle;
     alignas(TRL_ALIGNMENT) atomic_int inside; /* the loop */
+    atomic_int helped;                        /* items that others did */
     atomic_int busy;                          /* with idle work */
     alignas(TRL_ALIGNMENT) atomic_int asleep; /* members */
     atomic_int is_waiting;                    /* the caller, for idle work */
     trl__team_fn fn;
     void *user, *idle_user;
-    int threads, workers, spin;
+    int threads, workers, spin, insists;
+    double rest, alone_until; /* seconds: alone the next time; the time until which the caller is */
+    int loops;                /* of the window */
+    double spent, alone;      /* seconds of theirs; that the caller would have taken alone */
     pthread_mutex_t mutex;
     pthread_cond_t call, progress;
     range ranges[TRL__TEAM_MOST];
@@ -56,22 +67,28 @@ static inline void relax(void)
 
 /* ---- members ---- */
 
-static void take_items(trl__team *t, int number)
+/* Returns how many. */
+static int take_items(trl__team *t, int number)
 {
+    int taken = 0;
     for (int i = 0; i < t->threads; i++) {
         range *r = &t->ranges[(number + i) % t->threads];
-        int32_t item;
-        while ((item = atomic_load_explicit(&r->next, memory_order_relaxed)) < r->end &&
-               (item = atomic_fetch_add(&r->next, 1)) < r->end)
+        while (atomic_load_explicit(&r->next, memory_order_relaxed) < r->end) {
+            int32_t item = atomic_fetch_add(&r->next, 1);
+            if (item >= r->end)
+                break;
             t->fn(t->user, item, number);
+            taken++;
+        }
     }
+    return taken;
 }
 
 static void join_loop(trl__team *t, int number)
 {
     atomic_fetch_add(&t->inside, 1);
     if (atomic_load(&t->is_open))
-        take_items(t, number);
+        atomic_fetch_add(&t->helped, take_items(t, number));
     atomic_fetch_sub(&t->inside, 1);
 }
 
@@ -149,7 +166,7 @@ int trl__team_create(int threads, int helpers, trl__team **out, trl_error *err)
     trl__team *t = trl__alloc_aligned(1, sizeof *t);
     if (!t)
         return trl__fail_memory(err);
-    *t = (trl__team){.threads = threads, .workers = 1};
+    *t = (trl__team){.threads = threads, .workers = 1, .rest = LEAST_REST};
     t->spin = threads + helpers <= count_cores() ? SPIN : 0;
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->call, NULL);
@@ -213,13 +230,42 @@ static void await_zero(atomic_int *count, int spin)
             sched_yield();
 }
 
-void trl__team_for(trl__team *t, int32_t count, trl__team_fn fn, void *user)
+static double clock_seconds(void)
 {
-    if (!t || t->threads == 1 || count < 2) {
-        for (int32_t i = 0; i < count; i++)
-            fn(user, i, 0);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int trl__team_is_sharing(const trl__team *t)
+{
+    return t && t->threads > 1 && clock_seconds() >= t->alone_until;
+}
+
+void trl__team_insist(trl__team *t)
+{
+    t->insists = 1;
+}
+
+/* Judges a loop by the caller's seconds of work, those that it waited for others, and the share of the items that it had. */
+static void learn(trl__team *t, double work, double wait, double share, double now)
+{
+    if (t->insists || work + wait < LEAST_WORK)
         return;
-    }
+    t->spent += work + wait;
+    t->alone += share > 0 ? work / share : work + wait;
+    if (++t->loops < WINDOW)
+        return;
+    int is_worth_it = t->alone > LEAST_GAIN * t->spent;
+    if (!is_worth_it)
+        t->alone_until = now + t->rest;
+    t->rest = is_worth_it ? LEAST_REST : t->rest < MOST_REST / 2 ? 2 * t->rest : MOST_REST;
+    t->loops = 0;
+    t->spent = t->alone = 0;
+}
+
+static void share_items(trl__team *t, int32_t count, trl__team_fn fn, void *user)
+{
     t->fn = fn;
     t->user = user;
     for (int i = 0; i < t->threads; i++) {
@@ -230,7 +276,24 @@ void trl__team_for(trl__team *t, int32_t count, trl__team_fn fn, void *user)
     call_members(t);
     take_items(t, 0);
     atomic_store(&t->is_open, 0);
+}
+
+void trl__team_for(trl__team *t, int32_t count, trl__team_fn fn, void *user)
+{
+    if (count < 2 || !trl__team_is_sharing(t)) {
+        for (int32_t i = 0; i < count; i++)
+            fn(user, i, 0);
+        return;
+    }
+    double start = clock_seconds();
+    int was_busy = atomic_load(&t->busy);
+    atomic_store(&t->helped, 0);
+    share_items(t, count, fn, user);
+    double done = clock_seconds();
     await_zero(&t->inside, t->spin);
+    double now = clock_seconds();
+    if (!was_busy)
+        learn(t, done - start, now - done, (double)(count - atomic_load(&t->helped)) / count, now);
 }
 
 void trl__team_idle(trl__team *t, trl__team_idle_fn fn, void *user)

@@ -7,7 +7,8 @@
  *
  * A pool (trellis/pool.h) is for loops whose items take milliseconds. Here a loop may take microseconds: threads look for the next one for a while before they
  * sleep, and a loop never waits for a thread that has not come. So it is as quick as the caller alone, at worst, whatever the other threads are
- * doing, and where there are fewer cores than threads they sleep at once.
+ * doing, and where there are fewer cores than threads they sleep at once. Where others want the cores too, threads come late or lose their core in the middle of an
+ * item; when loops are hardly quicker for them, the caller works alone for a while, longer each time.
  *
  * Workers are numbered: 0 is the caller, 1 … threads - 1 share loops with it, helpers behind them do idle work only. One thread may use a team at a time.
  */
@@ -27,6 +28,12 @@ void trl__team_destroy(trl__team *team); /* idle work has been ended; NULL is al
 
 int trl__team_threads(const trl__team *team); /* that share loops; NULL: 1 */
 int trl__team_workers(const trl__team *team); /* with the helpers; NULL: 1 */
+
+/* Whether loops are shared out at the moment: 0 where there is nobody to share them with, or the caller works alone for a while. */
+int trl__team_is_sharing(const trl__team *team);
+
+/* For tests: loops are shared out whatever it brings. */
+void trl__team_insist(trl__team *team);
 
 /* Items lie in as many ranges as there are threads. Each thread begins with its own and then helps the others, so that an item
  * of one loop is as a rule done by the thread that had it in the last, and its cache has what it needs. */

@@ -244,14 +244,13 @@ static int add_frame(trl__decoder *d, trl_error *err)
 static int take_arcs(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
 {
     trl__step s = begin_step(d, c->beam);
-    int is_shared = trl__is_shared(d, d->frames[d->frame_count - 2].tokens),
-        is_parted = is_shared && !d->options.merges;
+    int is_parted = d->is_shared && !d->options.merges;
     int code = trl__decoder_expand(d, &s, c, group, f, is_parted ? d->part_count : 1, err);
     if (code == 0)
-        code = is_parted   ? trl__decoder_reach_parts(d, &s, err)
-               : is_shared ? trl__decoder_reach_merging(d, &s, err)
-                           : trl__decoder_reach(d, &s, err);
-    d->counts.shared_frames += (uint64_t)is_shared;
+        code = is_parted      ? trl__decoder_reach_parts(d, &s, err)
+               : d->is_shared ? trl__decoder_reach_merging(d, &s, err)
+                              : trl__decoder_reach(d, &s, err);
+    d->counts.shared_frames += (uint64_t)d->is_shared;
     return code < 0 ? code : trl__decoder_follow(d, &s, is_parted, err);
 }
 
@@ -263,6 +262,8 @@ static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, tr
     trl__count_seconds(d, 0, TRL__PRUNING, start);
     if (code == 0 && d->lazy)
         code = trl__decoder_make_arcs(d, &c, err);
+    d->is_shared =
+        d->frames[d->frame_count - 1].tokens >= (uint32_t)d->options.least_shared && trl__team_is_sharing(d->team);
     if (code == 0 && group->stamps)
         code = trl__decoder_ask(d, &c, group, f, err);
     if (code == 0)
@@ -290,7 +291,7 @@ int trl__decoder_begin(trl__decoder *d, trl_error *err)
     d->frame_count = d->token_count = d->link_count = d->pruned = 0;
     d->settled = 0;
     d->lone_end = TRL__NO_LINK;
-    d->is_finished = 0;
+    d->is_finished = d->is_shared = 0;
     int code = d->lazy ? trl__decoder_begin_lazy(d, err) : 0;
     if (code == 0)
         code = add_frame(d, err);

@@ -121,6 +121,7 @@ struct trl__decoder {
     int worker_count;
     trl__part *parts;
     uint32_t part_count;
+    int is_shared;            /* the frame in the making, by threads */
     _Atomic float best_tried; /* by any thread */
 
     trl__scratch costs, fresh, numbers, order;
@@ -188,10 +189,11 @@ int trl__decoder_reserve(trl__decoder *decoder, uint64_t tokens, uint64_t links,
 /* The last frame's tokens and links are those at the end of the arrays. */
 void trl__decoder_close_counts(trl__decoder *decoder);
 
-/* Whether a frame of so many tokens is shared out among threads. */
-static inline int trl__is_shared(const trl__decoder *d, uint32_t tokens)
+/* How many tokens a thread takes at a time: few enough for all to have some, many enough to be worth it. */
+static inline uint32_t trl__tokens_at_once(const trl__decoder *d, uint32_t tokens)
 {
-    return d->team && tokens >= (uint32_t)d->options.least_shared;
+    uint32_t share = tokens / (4 * (uint32_t)d->worker_count) + 1;
+    return share < 256 ? share : 256;
 }
 
 /* Makes the scores that the arcs of the tokens within the limit need, for frame f of the group (decoder_scores.c). */

@@ -5,8 +5,7 @@
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
-#define BLOCK 32   /* tokens: room for their links is made at once */
-#define TOKENS 256 /* that a thread takes at a time */
+#define BLOCK 32 /* tokens: room for their links is made at once */
 
 /* What it takes to try arcs. Copied out of decoder and graph: links are written meanwhile, and the compiler can't know that these stay as they are. */
 typedef struct trial {
@@ -20,7 +19,7 @@ typedef struct trial {
     size_t stride;
     float scale, beam;
     float from_limit, from_best; /* of the tokens */
-    uint32_t parts;
+    uint32_t parts, at_once;     /* tokens */
 } trial;
 
 typedef struct source {
@@ -144,14 +143,16 @@ static uint32_t find_sources(const trial *t, uint32_t begin, uint32_t end, sourc
     return count;
 }
 
+/* There is one part at least. */
 static int make_room(trl__search_worker *w, uint32_t parts, uint64_t arcs, trl__link **ends)
 {
-    for (uint32_t p = 0; p < parts; p++) {
+    uint32_t p = 0;
+    do {
         trl__sent_links *s = &w->sent[p];
         if (s->count + arcs > s->capacity && TRL_GROW(s->links, s->capacity, s->count + (size_t)arcs) < 0)
             return w->code = trl__fail_memory(&w->err);
         ends[p] = s->links + s->count;
-    }
+    } while (++p < parts);
     return 0;
 }
 
@@ -183,7 +184,7 @@ static void try_tokens(void *user, int32_t item, int worker)
 {
     const trial *t = user;
     double start = trl__clock(t->decoder);
-    uint32_t begin = (uint32_t)item * TOKENS, end = t->count - begin < TOKENS ? t->count : begin + TOKENS;
+    uint32_t begin = (uint32_t)item * t->at_once, end = t->count - begin < t->at_once ? t->count : begin + t->at_once;
     for (int code = t->decoder->workers[worker].code; code == 0 && begin < end; begin += BLOCK)
         code = try_block(t, worker, begin, end - begin < BLOCK ? end : begin + BLOCK);
     trl__count_seconds(t->decoder, worker, TRL__EXPANSION, start);
@@ -209,19 +210,20 @@ int trl__decoder_expand(trl__decoder *d, trl__step *s, const trl__cutoff *c, trl
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
-    trial t = {d,
-               group,
-               d->tokens + before->first_token,
-               before->tokens,
-               g->arcs,
-               g->tied,
-               group->scores + (group->cells ? 0 : (size_t)f * group->step),
-               group->stride,
-               d->scale,
-               s->beam,
-               c->limit,
-               c->best,
-               parts};
+    trial t = {.decoder = d,
+               .group = group,
+               .tokens = d->tokens + before->first_token,
+               .count = before->tokens,
+               .arcs = g->arcs,
+               .tied = g->tied,
+               .scores = group->cells ? NULL : group->scores + (size_t)f * group->step,
+               .stride = group->stride,
+               .scale = d->scale,
+               .beam = s->beam,
+               .from_limit = c->limit,
+               .from_best = c->best,
+               .parts = parts,
+               .at_once = d->is_shared ? trl__tokens_at_once(d, before->tokens) : before->tokens};
     float best = guess_best(&t, c);
     atomic_store_explicit(&d->best_tried, best, memory_order_relaxed);
     for (int i = 0; i < d->worker_count; i++) {
@@ -229,12 +231,10 @@ int trl__decoder_expand(trl__decoder *d, trl__step *s, const trl__cutoff *c, trl
         for (uint32_t p = 0; p < d->part_count; p++)
             d->workers[i].sent[p].count = 0;
     }
-    int32_t items = (int32_t)((t.count + TOKENS - 1) / TOKENS);
-    if (trl__is_shared(d, t.count))
-        trl__team_for(d->team, items, try_tokens, &t);
+    if (d->is_shared)
+        trl__team_for(d->team, (int32_t)((t.count + t.at_once - 1) / t.at_once), try_tokens, &t);
     else
-        for (int32_t i = 0; i < items; i++)
-            try_tokens(&t, i, 0);
+        try_tokens(&t, 0, 0);
     for (int i = 0; i < d->worker_count; i++)
         best = trl__smaller(best, d->workers[i].best);
     trl__step_draw_in(s, best);

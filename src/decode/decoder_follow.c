@@ -196,7 +196,7 @@ static int follow_level(following *f, trl__step *s, uint32_t *queued, trl_error 
     trl__decoder *d = f->decoder;
     uint32_t tokens = f->frame->tokens, taken = 0;
     float best = INFINITY;
-    int is_much = d->team && !d->options.merges && *queued >= (uint32_t)d->options.least_shared / LEAST_SHARED;
+    int is_much = d->is_shared && !d->options.merges && *queued >= (uint32_t)d->options.least_shared / LEAST_SHARED;
     double start = trl__clock(d);
     int code = is_much ? follow_together(f, &taken, &best, err) : follow_alone(f, &taken, &best, err);
     if (!is_much)

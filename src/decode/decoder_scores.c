@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define TOKENS 256 /* that ask at a time */
-#define ROWS 8     /* tied states that are scored at a time */
-#define FRAMES 2   /* frames, where those are shared out */
+#define ROWS 8   /* tied states that are scored at a time */
+#define FRAMES 2 /* frames, where those are shared out */
 
 typedef struct asking {
     trl__decoder *decoder;
     trl__score_group *group;
     float limit;
     int32_t frame, frames; /* scores are made for frames [frame, frames) of the group */
+    uint32_t at_once;      /* tokens */
 } asking;
 
 static void ask(const asking *a, uint32_t begin, uint32_t end, trl__search_worker *w)
@@ -44,8 +44,8 @@ static void ask_some(void *user, int32_t item, int worker)
     const asking *a = user;
     trl__decoder *d = a->decoder;
     double start = trl__clock(d);
-    uint32_t tokens = d->frames[d->frame_count - 1].tokens, begin = (uint32_t)item * TOKENS;
-    ask(a, begin, tokens - begin < TOKENS ? tokens : begin + TOKENS, &d->workers[worker]);
+    uint32_t tokens = d->frames[d->frame_count - 1].tokens, begin = (uint32_t)item * a->at_once;
+    ask(a, begin, tokens - begin < a->at_once ? tokens : begin + a->at_once, &d->workers[worker]);
     trl__count_seconds(d, worker, TRL__EXPANSION, start);
 }
 
@@ -71,11 +71,13 @@ static void fill_rows(void *user, int32_t item, int worker)
     fill(a, worker, a->frame, a->frames, w->wanted + item * ROWS, left < ROWS ? left : ROWS);
 }
 
-/* An item is always the same frames of the group, so that a thread gets those whose densities it has. */
+/* An item is always the same frames of the group, so that a thread gets those whose densities it has; as many as can be, since each
+ * takes the weights of all rows. */
 static void fill_frames(void *user, int32_t item, int worker)
 {
     const asking *a = user;
-    int32_t first = item * FRAMES, end = first + FRAMES < a->frames ? first + FRAMES : a->frames;
+    int32_t threads = a->decoder->worker_count;
+    int32_t first = a->frames * item / threads, end = a->frames * (item + 1) / threads;
     first = first < a->frame ? a->frame : first;
     for (int i = 0; i < a->decoder->worker_count && first < end; i++)
         fill(a, worker, first, end, a->decoder->workers[i].wanted, a->decoder->workers[i].wanted_count);
@@ -90,19 +92,19 @@ static void fill_shared(asking *a)
         pieces += (d->workers[i].wanted_count + ROWS - 1) / ROWS;
     }
     if (count > 0 && a->group->by_frame)
-        trl__team_for(d->team, (a->frames + FRAMES - 1) / FRAMES, fill_frames, a);
+        trl__team_for(d->team, d->worker_count, fill_frames, a);
     else
         trl__team_for(d->team, pieces, fill_rows, a);
 }
 
 int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
 {
-    uint32_t tokens = d->frames[d->frame_count - 1].tokens;
-    asking a = {d, group, c->limit, f, group->frames};
+    uint32_t tokens = d->frames[d->frame_count - 1].tokens, at_once = trl__tokens_at_once(d, tokens);
+    asking a = {d, group, c->limit, f, group->frames, at_once};
     for (int i = 0; i < d->worker_count; i++)
         d->workers[i].wanted_count = 0;
-    if (trl__is_shared(d, tokens)) {
-        trl__team_for(d->team, (int32_t)((tokens + TOKENS - 1) / TOKENS), ask_some, &a);
+    if (d->is_shared) {
+        trl__team_for(d->team, (int32_t)((tokens + at_once - 1) / at_once), ask_some, &a);
     } else {
         double start = trl__clock(d);
         ask(&a, 0, tokens, &d->workers[0]);

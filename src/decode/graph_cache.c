@@ -157,8 +157,8 @@ static void keep(const cache_job *j, trl_graph **graph)
 {
     trl_error why;
     trl_graph *kept = NULL;
-    int code = j->path ? make_folders(j, &why)
-                       : trl__fail(&why, TRL_ENOENT, "neither XDG_CACHE_HOME nor HOME is a folder");
+    int code =
+        j->path ? make_folders(j, &why) : trl__fail(&why, TRL_ENOENT, "neither XDG_CACHE_HOME nor HOME is a folder");
     if (code == 0)
         code = trl_graph_write(*graph, j->path, &why);
     if (code == 0)

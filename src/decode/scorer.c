@@ -4,9 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#define TRIALS 4     /* groups of each way that a choice is made by, behind one that warms up */
-#define PIECE_ROWS 8 /* tied states that a thread scores at a time */
-#define MARGIN 0.95  /* another way than blocks must be so much quicker */
+#define PIECE_ROWS 8    /* tied states that a thread scores at a time … */
+#define PIECE_FRAMES 8  /* … or frames */
+#define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
+#define MARGIN 0.9      /* another way than blocks must be so much quicker */
 
 trl__scorer_options trl__scorer_defaults(void)
 {
@@ -99,7 +100,9 @@ static int give_frames(trl__scorer *s, trl__scorer_worker *w, trl_error *err)
 }
 
 /* Through the worker's stream. */
-static int make_by_stream(void *user, int worker, const trl__row *rows, int32_t count, float *scores, trl_error *err)
+static int make_by_stream(void *user, int worker, const trl__row *rows, int32_t count,
+                          float *scores, /* NOLINT(readability-non-const-parameter): the stream writes there */
+                          trl_error *err)
 {
     trl__scorer *s = user;
     trl__scorer_worker *w = &s->workers[worker];
@@ -263,54 +266,82 @@ double trl__scorer_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void make_all_rows(void *user, int32_t item, int worker)
+/* A piece of a group's scores: some tied states, or all in some frames. */
+static void make_all(void *user, int32_t item, int worker)
 {
     trl__scorer *s = user;
-    int32_t wanted[PIECE_ROWS], count = 0;
     trl__scorer_worker *w = &s->workers[worker];
-    while (count < PIECE_ROWS && item * PIECE_ROWS + count < s->tied_states) {
-        wanted[count] = item * PIECE_ROWS + count;
-        count++;
-    }
+    int by_frame = s->maker.by_frame;
+    int32_t first = by_frame ? item * PIECE_FRAMES : 0, from = by_frame ? 0 : item * PIECE_ROWS, count = 0;
+    int32_t end = by_frame ? first + PIECE_FRAMES : TRL__GROUP_FRAMES,
+            to = by_frame ? s->tied_states : from + PIECE_ROWS;
+    for (int32_t tied = from; tied < to && tied < s->tied_states; tied++)
+        w->rows[count++] =
+            (trl__row){tied, s->group_begin + first, s->group_begin + end, (int64_t)tied * TRL__GROUP_FRAMES + first};
     if (w->code == 0)
-        w->code = fill_group(&s->group, worker, 0, s->group.frames, wanted, count, &w->err);
+        w->code = trl__scorer_make(s, worker, count, s->scores, &w->err);
 }
 
-/* What making ahead costs, without the buffer: all scores of a group, by all threads, then the search. */
+/* What making ahead costs, without the buffer: all scores of a whole group, by all threads, then the search. */
 static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin, trl_error *err)
 {
     open_block(s, begin);
     s->group.stamps = NULL;
     s->group.are_finite = 1;
-    trl__team_for(s->team, (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS, make_all_rows, s);
+    trl__team_for(s->team,
+                  s->maker.by_frame ? TRL__GROUP_FRAMES / PIECE_FRAMES : (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS,
+                  make_all, s);
     int code = trl__scorer_failure(s, err);
     return code < 0 ? code : trl__decoder_advance_group(decoder, &s->group, err);
+}
+
+/* The median of a way's trials, per frame: other work on the machine, or an easy moment of the sound, should not decide. */
+static double median_seconds(const trl__scorer *s, int way)
+{
+    int count = s->tried[way], middle = 0;
+    const double *seconds = s->seconds[way];
+    for (int i = 0; i < count; i++) {
+        int before = 0;
+        for (int k = 0; k < count; k++)
+            before += seconds[k] < seconds[i] || (seconds[k] == seconds[i] && k < i);
+        middle = before == (count - 1) / 2 ? i : middle;
+    }
+    return seconds[middle];
 }
 
 static trl__score_way quickest(const trl__scorer *s)
 {
     int best = TRL__SCORES_BLOCK;
     for (int way = 0; way < TRL__SCORE_WAYS; way++)
-        if (s->seconds[way] < s->seconds[best] * (best == TRL__SCORES_BLOCK ? MARGIN : 1))
+        if (median_seconds(s, way) < median_seconds(s, best) * (best == TRL__SCORES_BLOCK ? MARGIN : 1))
             best = way;
     return (trl__score_way)best;
 }
 
-/* Group after group in another way, with a clock. Returns through *begin how far it came; the next utterance goes on where this one ends. */
+/* Some frames in one way, with a clock. */
+static int try_way(trl__scorer *s, trl__decoder *decoder, trl__score_way way, int32_t begin, int32_t *frames,
+                   trl_error *err)
+{
+    *frames = way == TRL__SCORES_DEMAND ? DEMAND_FRAMES : TRL__GROUP_FRAMES;
+    double start = trl__scorer_clock();
+    int code = way == TRL__SCORES_AHEAD    ? search_all_made(s, decoder, begin, err)
+               : way == TRL__SCORES_DEMAND ? search_demand(s, decoder, begin, begin + *frames, err)
+                                           : search_blocks(s, decoder, begin, begin + *frames, err);
+    if (s->trials < 2 * TRL__SCORE_WAYS) /* what warmed up does not count */
+        s->tried[way] = 0;
+    s->seconds[way][s->tried[way]++] = (trl__scorer_clock() - start) / *frames;
+    return code;
+}
+
+/* All ways in turn. Returns through *begin how far it came; the next utterance goes on where this one ends. */
 static int try_ways(trl__scorer *s, trl__decoder *decoder, int32_t *begin, trl_error *err)
 {
     int code = 0;
     while (code == 0 && s->way == TRL__SCORES_AUTO && s->frames - *begin >= TRL__GROUP_FRAMES) {
-        trl__score_way way = (trl__score_way)(s->trials % TRL__SCORE_WAYS);
-        int32_t end = *begin + TRL__GROUP_FRAMES;
-        double start = trl__scorer_clock();
-        code = way == TRL__SCORES_AHEAD    ? search_all_made(s, decoder, *begin, err)
-               : way == TRL__SCORES_DEMAND ? search_demand(s, decoder, *begin, end, err)
-                                           : search_blocks(s, decoder, *begin, end, err);
-        double seconds = trl__scorer_clock() - start;
-        s->seconds[way] = (s->trials < TRL__SCORE_WAYS ? 0 : s->seconds[way] + seconds);
-        *begin = end;
-        if (++s->trials == TRL__SCORE_WAYS * (TRIALS + 1))
+        int32_t frames;
+        code = try_way(s, decoder, (trl__score_way)(s->trials % TRL__SCORE_WAYS), *begin, &frames, err);
+        *begin += frames;
+        if (++s->trials == TRL__SCORE_WAYS * (TRL__SCORE_TRIALS + 1))
             s->way = quickest(s);
     }
     return code;

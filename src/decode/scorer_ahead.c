@@ -8,10 +8,10 @@
 #include "decode/scorer_data.h"
 #include "base/fail.h"
 
-#define CHUNK 48       /* frames: three cache lines of scores for each tied state */
-#define PIECE_ROWS 16  /* tied states of a piece: some 0.1 ms */
-#define PIECE_FRAMES 4 /* where frames are shared out */
-#define LEAST_SLOTS 2  /* one is searched, one is made */
+#define CHUNK 48        /* frames: three cache lines of scores for each tied state */
+#define PIECE_ROWS 16   /* tied states of a piece: some 0.1 ms */
+#define PIECE_FRAMES 16 /* where frames are shared out: each takes the weights of all rows */
+#define LEAST_SLOTS 2   /* one is searched, one is made */
 
 static int32_t chunk_end(const trl__scorer *s, int32_t chunk)
 {

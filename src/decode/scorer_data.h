@@ -7,6 +7,8 @@
 
 #define TRL__GROUP_FRAMES 16 /* a cache line of floats, so that rows of scores spread over all sets of the cache */
 
+#define TRL__SCORE_TRIALS 7 /* trials of each way that a choice is made by, behind one that warms up */
+
 typedef struct trl__scorer_worker {
     trl__stream *stream; /* NULL: no device */
     uint64_t has;        /* the utterance whose frames the stream has */
@@ -52,8 +54,9 @@ struct trl__scorer {
     uint32_t number;
     uint64_t all;
 
-    int trials; /* groups that were tried of each way */
-    double seconds[TRL__SCORE_WAYS];
+    int trials;                                         /* of all ways in turn */
+    double seconds[TRL__SCORE_WAYS][TRL__SCORE_TRIALS]; /* per frame, of trials */
+    int tried[TRL__SCORE_WAYS];
     trl__score_way way; /* in use */
     trl__ahead ahead;
 };
