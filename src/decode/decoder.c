@@ -252,6 +252,8 @@ static int take_arcs(trl__decoder *d, const trl__cutoff *c, trl__score_group *gr
                : is_shared ? trl__decoder_reach_merging(d, &s, err)
                            : trl__decoder_reach(d, &s, err);
     d->counts.shared_frames += (uint64_t)is_shared;
+    if (code == 0 && d->lazy)
+        code = trl__decoder_make_silent_arcs(d, err);
     return code < 0 ? code : trl__decoder_follow(d, &s, is_parted, err);
 }
 

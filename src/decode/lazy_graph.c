@@ -17,7 +17,8 @@
 
 #define NOT_YET UINT64_MAX /* in place of the first arc */
 #define MOST_WAYS 16       /* to a word, of which one can make another needless */
-#define BEST_SLOTS 65536   /* of the cache of look-ahead */
+#define BEST_SLOTS 262144  /* of the cache of look-ahead */
+#define LONG_ROW 32        /* words of a row that is worth it */
 
 typedef struct best_slot {
     uint32_t set; /* 0: free */
@@ -29,11 +30,11 @@ struct trl__lazy_graph {
     const trl_graph *loop;
     const trl__ngram_rows *rows;
     size_t limit, room; /* bytes: between utterances, and within one */
-    trl_graph view; /* its arrays are ours; first[], emitting[] and end[] are NOT_YET where a state is not expanded */
+    trl_graph view; /* its arrays are ours; where a state is not expanded, first[] and end[] are NOT_YET, and emitting[] is the same unless it has arcs that read nothing */
     size_t state_capacity, arc_count, arc_capacity;
     float *bonus;      /* by state */
     trl__tuples pairs; /* by state: that of the loop, history */
-    int32_t *pending;  /* reached, to be expanded at once */
+    int32_t *pending;  /* reached by arcs that read nothing, and has such arcs itself: to be expanded at once */
     size_t pending_count, pending_capacity;
     best_slot *best;
     int is_broken; /* an expansion failed halfway */
@@ -111,6 +112,11 @@ int trl__lazy_graph_is_expanded(const trl__lazy_graph *x, int32_t state)
     return x->view.first[state] != NOT_YET;
 }
 
+int trl__lazy_graph_is_silent(const trl__lazy_graph *x, int32_t state)
+{
+    return x->view.first[state] == NOT_YET && x->view.emitting[state] != NOT_YET;
+}
+
 int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *x, int32_t state)
 {
     return trl__tuples_get(&x->pairs, state)[0];
@@ -158,19 +164,22 @@ static int grow_states(trl__lazy_graph *x)
     return 0;
 }
 
-/* What the best word of the set costs behind the history. Shorter histories are asked for again and again, so the last answers are remembered. */
+/* What the best word of the set costs behind the history. Long rows are those of short histories, which are asked for again and again: the last answers are
+ * remembered. */
 static float best_cost(trl__lazy_graph *x, uint32_t set, int32_t history)
 {
     const trl__ngram_rows *r = x->rows;
     best_slot *slot = &x->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
-    if (slot->set == set && slot->history == history)
+    int is_long = r->first[history + 1] - r->first[history] > LONG_ROW;
+    if (is_long && slot->set == set && slot->history == history)
         return slot->cost;
     float cost = trl__ngram_rows_own_best(r, set, history);
     if (r->shorter[history] >= 0) { /* chains are short */
         float backed = r->backing[history] + best_cost(x, set, r->shorter[history]);
         cost = backed < cost ? backed : cost;
     }
-    *slot = (best_slot){set, history, cost};
+    if (is_long)
+        *slot = (best_slot){set, history, cost};
     return cost;
 }
 
@@ -183,17 +192,14 @@ static int make_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, t
     int32_t s = g->states++;
     uint32_t set = x->rows->reach[loop_state];
     float bonus = set ? best_cost(x, set, history) - x->rows->set_ahead[set] : 0;
-    g->first[s] = g->emitting[s] = g->end[s] = NOT_YET;
+    int is_silent = loop->first[loop_state] != loop->emitting[loop_state];
+    g->first[s] = g->end[s] = NOT_YET;
+    g->emitting[s] = is_silent ? 0 : NOT_YET;
     g->level[s] = loop->level[loop_state];
     g->final[s] = isinf(loop->final[loop_state])
                       ? INFINITY
                       : loop->final[loop_state] - x->rows->end_ahead + x->rows->final[history] - bonus;
     x->bonus[s] = bonus;
-    if (isinf(bonus) || loop->first[loop_state] == loop->emitting[loop_state])
-        return 0;
-    if (TRL_GROW(x->pending, x->pending_capacity, x->pending_count + 1) < 0)
-        return trl__fail_memory(err);
-    x->pending[x->pending_count++] = s;
     return 0;
 }
 
@@ -222,6 +228,11 @@ static int add_arc(trl__lazy_graph *x, int32_t from, const trl__network_arc *arc
         return 0;
     if (TRL_GROW(x->view.arcs, x->arc_capacity, x->arc_count + 1) < 0)
         return trl__fail_memory(err);
+    if (arc->transition == 0 && trl__lazy_graph_is_silent(x, next)) {
+        if (TRL_GROW(x->pending, x->pending_capacity, x->pending_count + 1) < 0)
+            return trl__fail_memory(err);
+        x->pending[x->pending_count++] = next;
+    }
     cost += x->bonus[next] - x->bonus[from];
     x->view.arcs[x->arc_count++] = (trl__network_arc){next, arc->transition, arc->word, cost};
     return 0;
