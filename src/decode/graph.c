@@ -86,7 +86,8 @@ static int check_state(const trl_graph *g, int32_t s, const char *name, trl_erro
         return trl__fail(err, TRL_ENUMBER, "%s: state %d has no number as final cost", name, (int)s);
     for (uint64_t a = g->first[s]; a < g->end[s]; a++) {
         if (!check_arc(g, s, a))
-            return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d is wrong", name, a - g->first[s], (int)s);
+            return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d is wrong", name, a - g->first[s],
+                             (int)s);
         if (!isfinite(g->arcs[a].cost))
             return trl__fail(err, TRL_ENUMBER, "%s: arc %" PRIu64 " of state %d has no number as cost", name,
                              a - g->first[s], (int)s);
@@ -102,8 +103,9 @@ static int check_levels(trl_graph *g, const char *name, trl_error *err)
             return trl__fail(err, TRL_ECORRUPT, "%s: the level of state %d can't be", name, (int)s);
         for (uint64_t a = g->first[s]; a < g->emitting[s]; a++)
             if (g->level[g->arcs[a].next] <= g->level[s])
-                return trl__fail(err, TRL_ECORRUPT, "%s: arc %" PRIu64 " of state %d forms a cycle, or its level is wrong",
-                                 name, a - g->first[s], (int)s);
+                return trl__fail(err, TRL_ECORRUPT,
+                                 "%s: arc %" PRIu64 " of state %d forms a cycle, or its level is wrong", name,
+                                 a - g->first[s], (int)s);
         g->levels = g->level[s] >= g->levels ? g->level[s] + 1 : g->levels;
     }
     return 0;
@@ -235,8 +237,9 @@ int trl_graph_to_fst(const trl_graph *g, trl_fst **out, trl_error *err)
     trl_fst *fst;
     *out = NULL;
     if (g->rows)
-        return trl__fail(err, TRL_EUNSUPPORTED, "the graph is composed with its language model while searching, and is no "
-                                                "machine by itself; build the whole graph for that");
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "the graph is composed with its language model while searching, and is no "
+                         "machine by itself; build the whole graph for that");
     int code = trl_fst_create(TRL_TROPICAL, &fst, err);
     if (code == 0)
         code = trl_fst_add_states(fst, g->states, err);
@@ -292,6 +295,11 @@ int32_t trl_graph_states(const trl_graph *graph)
 uint64_t trl_graph_arcs(const trl_graph *graph)
 {
     return graph->first[graph->states];
+}
+
+uint64_t trl_graph_ngrams(const trl_graph *graph)
+{
+    return graph->rows ? graph->rows->first[graph->rows->histories] : 0;
 }
 
 const trl_symbols *trl_graph_words(const trl_graph *graph)

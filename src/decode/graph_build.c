@@ -18,6 +18,8 @@
 #include <trellis/fst_optimize.h>
 #include <trellis/version.h>
 
+#define STATE_BYTES 200 /* that a state costs on the way, with all that is there at the same time */
+
 trl_graph_options trl_graph_defaults(void)
 {
     return (trl_graph_options){.transition_scale = 1, .self_loop_scale = 0.1};
@@ -29,8 +31,8 @@ int trl_graph_options_check(const trl_graph_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "the scale of transitions must be 0 to 1000, not %g", o->transition_scale);
     if (!(o->self_loop_scale >= 0 && o->self_loop_scale <= 1e3))
         return trl__fail(err, TRL_EINVAL, "the scale of self-loops must be 0 to 1000, not %g", o->self_loop_scale);
-    if (o->most_states < 0)
-        return trl__fail(err, TRL_EINVAL, "the most states of a machine can't be negative");
+    if (o->most_states < 0 || o->most_bytes < 0)
+        return trl__fail(err, TRL_EINVAL, "the most states or bytes of a machine can't be negative");
     return 0;
 }
 
@@ -42,11 +44,19 @@ int trl__network_new(int32_t states, trl_fst **out, trl_error *err)
     return code < 0 || states == 0 ? code : trl_fst_add_states(*out, states, err);
 }
 
+/* The machine itself has some 50 bytes for each state and its arcs, tables that find states again about as many, and joining states twice that. */
 int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *state, trl_error *err)
 {
     int64_t most = job->options.most_states > 0 ? job->options.most_states : INT32_MAX;
+    int64_t most_bytes = job->options.most_bytes > 0 ? job->options.most_bytes : INT64_MAX;
     if (trl_fst_states(fst) >= most)
         return trl__fail(err, TRL_ELIMIT, "the graph would have more than %lld states on the way", (long long)most);
+    if (trl_fst_states(fst) >= most_bytes / STATE_BYTES)
+        return trl__fail(
+            err, TRL_ELIMIT,
+            "the graph would take more than %.1f MB on the way; allow more, prune the language model, or let "
+            "it be put in while searching (--on-the-fly)",
+            (double)most_bytes / 1e6);
     return trl_fst_add_state(fst, state, err);
 }
 

@@ -21,7 +21,8 @@ void trl__lazy_graph_destroy(trl__lazy_graph *lazy);
 int trl__lazy_graph_begin(trl__lazy_graph *lazy, trl_error *err);
 int trl__lazy_graph_expand(trl__lazy_graph *lazy, int32_t state, trl_error *err);
 int trl__lazy_graph_is_expanded(const trl__lazy_graph *lazy, int32_t state);
-int trl__lazy_graph_is_silent(const trl__lazy_graph *lazy, int32_t state); /* it is not, and will have arcs that read nothing */
+int trl__lazy_graph_is_silent(const trl__lazy_graph *lazy,
+                              int32_t state); /* it is not, and will have arcs that read nothing */
 const trl_graph *trl__lazy_graph_view(const trl__lazy_graph *lazy);
 const trl_graph *trl__lazy_graph_loop(const trl__lazy_graph *lazy);
 int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *lazy, int32_t state);

@@ -178,7 +178,7 @@ static int is_wordless(const tree_builder *b, int32_t label)
     return label == TRL_EPSILON || b->word[label] == NOT_SAID;
 }
 
-static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t count)
+static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t count, int is_all)
 {
     char names[200] = "";
     size_t named = 0, length = 0;
@@ -190,10 +190,10 @@ static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t co
             if (length >= sizeof names)
                 break;
         }
-    return trl__fail(b->err, TRL_EINVAL,
-                     "the lexicon has no pronunciation of %zu word%s of the grammar: %s%s; add them to the lexicon, or "
-                     "leave them out (--skip-missing)",
-                     count, count == 1 ? "" : "s", names, count > named ? " …" : "");
+    return trl__fail(b->err, TRL_EINVAL, "the lexicon has no pronunciation of %s%zu word%s of the grammar: %s%s; %s",
+                     is_all ? "any of the " : "", count, count == 1 ? "" : "s", names, count > named ? " …" : "",
+                     is_all ? "they are of different vocabularies, or spelled differently (--fold-case)"
+                            : "add them to the lexicon, or leave them out (--skip-missing)");
 }
 
 /* missing[label]: a word without pronunciation. */
@@ -211,18 +211,19 @@ static int read_arc(tree_builder *b, trl_arc a, uint8_t *missing)
     return 0;
 }
 
-/* Without left_out, words without pronunciation are an error; <unk> never is. */
+/* Without left_out, words without pronunciation are an error; <unk> never is. Nor may all words be left out. */
 static int judge_missing(const tree_builder *b, uint8_t *missing, size_t *left_out)
 {
-    size_t count = 0;
+    size_t count = 0, found = 0;
     for (int32_t label = 0; label < b->labels; label++) {
         const char *name = missing[label] ? trl_symbols_name(trl_fst_input_symbols(b->grammar), label) : "";
         missing[label] &= left_out || !is_unknown_word(name);
         count += missing[label];
+        found += label != TRL_EPSILON && b->word[label] >= 0;
     }
     if (left_out)
         *left_out = count;
-    return left_out || count == 0 ? 0 : fail_missing(b, missing, count);
+    return (left_out && found > 0) || count == 0 ? 0 : fail_missing(b, missing, count, found == 0 && count > 1);
 }
 
 static int32_t count_labels(const trl_fst *fst)

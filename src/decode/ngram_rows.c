@@ -21,7 +21,8 @@ static int allocate(trl__ngram_rows *r, size_t histories, size_t arcs, trl_error
     r->shorter = trl__alloc_aligned(histories, sizeof *r->shorter);
     r->backing = trl__alloc_aligned(histories, sizeof *r->backing);
     r->final = trl__alloc_aligned(histories, sizeof *r->final);
-    return r->first && r->word && r->next && r->cost && r->shorter && r->backing && r->final ? 0 : trl__fail_memory(err);
+    return r->first && r->word && r->next && r->cost && r->shorter && r->backing && r->final ? 0
+                                                                                             : trl__fail_memory(err);
 }
 
 /* An arc of a row on its way. */
@@ -48,8 +49,8 @@ static int add_backing(trl__ngram_rows *r, int32_t s, const trl_arc *a, trl_erro
 }
 
 /* *count arcs of state s go to row[]. */
-static int read_row(trl__ngram_rows *r, const trl_fst *grammar, int32_t s, const int32_t *label,
-                    int32_t labels, row_arc *row, uint32_t *count, trl_error *err)
+static int read_row(trl__ngram_rows *r, const trl_fst *grammar, int32_t s, const int32_t *label, int32_t labels,
+                    row_arc *row, uint32_t *count, trl_error *err)
 {
     int code = 0;
     for (uint32_t i = 0; code == 0 && i < trl_fst_arc_count(grammar, s); i++) {

@@ -59,8 +59,8 @@ int trl__ngram_rows_write(trl__ngram_rows *r, trl__container_writer *writer, trl
 {
     if (!r)
         return trl__container_add(writer, "rows", "", 0, err);
-    const rows_header head = {
-        r->histories, r->start, r->words, r->sets, r->first[r->histories], r->set_first[r->sets], r->end_ahead, r->surplus};
+    const rows_header head = {r->histories,          r->start,     r->words,  r->sets, r->first[r->histories],
+                              r->set_first[r->sets], r->end_ahead, r->surplus};
     row_array array[ARRAYS];
     list_arrays(r, &head, (size_t)r->loop_states, array);
     int code = trl__container_add(writer, "rows", &head, sizeof head, err);
