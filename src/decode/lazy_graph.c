@@ -30,7 +30,8 @@ struct trl__lazy_graph {
     const trl_graph *loop;
     const trl__ngram_rows *rows;
     size_t limit, room; /* bytes: between utterances, and within one */
-    trl_graph view; /* its arrays are ours; where a state is not expanded, first[] and end[] are NOT_YET, and emitting[] is the same unless it has arcs that read nothing */
+    trl_graph
+        view; /* its arrays are ours; where a state is not expanded, first[] and end[] are NOT_YET, and emitting[] is the same unless it has arcs that read nothing */
     size_t state_capacity, arc_count, arc_capacity;
     float *bonus;      /* by state */
     trl__tuples pairs; /* by state: that of the loop, history */
@@ -183,15 +184,28 @@ static float best_cost(trl__lazy_graph *x, uint32_t set, int32_t history)
     return cost;
 }
 
-static int make_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, trl_error *err)
+/* Of a state that is reached from another; -1: from none. Most lead to the same words as that one. */
+static float bonus_of(trl__lazy_graph *x, int32_t from, int32_t loop_state, int32_t history)
+{
+    uint32_t set = x->rows->reach[loop_state];
+    if (set == 0)
+        return 0;
+    if (from >= 0) {
+        const int32_t *pair = trl__tuples_get(&x->pairs, from);
+        if (pair[1] == history && x->rows->reach[pair[0]] == set)
+            return x->bonus[from];
+    }
+    return best_cost(x, set, history) - x->rows->set_ahead[set];
+}
+
+static int make_state(trl__lazy_graph *x, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
 {
     const trl_graph *loop = x->loop;
     trl_graph *g = &x->view;
     if (grow_states(x) < 0)
         return trl__fail_memory(err);
     int32_t s = g->states++;
-    uint32_t set = x->rows->reach[loop_state];
-    float bonus = set ? best_cost(x, set, history) - x->rows->set_ahead[set] : 0;
+    float bonus = bonus_of(x, from, loop_state, history);
     int is_silent = loop->first[loop_state] != loop->emitting[loop_state];
     g->first[s] = g->end[s] = NOT_YET;
     g->emitting[s] = is_silent ? 0 : NOT_YET;
@@ -204,13 +218,13 @@ static int make_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, t
 }
 
 /* The number of a state, new or old, or an error. */
-static int32_t find_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, trl_error *err)
+static int32_t find_state(trl__lazy_graph *x, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
 {
     int64_t state = trl__tuples_add(&x->pairs, (const int32_t[]){loop_state, history});
     if (state < 0)
         return trl__fail_memory(err);
     x->view.pairs = x->pairs.keys;
-    int code = state < x->view.states ? 0 : make_state(x, loop_state, history, err);
+    int code = state < x->view.states ? 0 : make_state(x, from, loop_state, history, err);
     return code < 0 ? code : (int32_t)state;
 }
 
@@ -221,7 +235,7 @@ static int add_arc(trl__lazy_graph *x, int32_t from, const trl__network_arc *arc
 {
     const int32_t *here = trl__tuples_get(&x->pairs, from);
     int is_loop = arc->next == here[0] && history == here[1];
-    int32_t next = is_loop ? from : find_state(x, arc->next, history, err);
+    int32_t next = is_loop ? from : find_state(x, from, arc->next, history, err);
     if (next < 0)
         return next;
     if (isinf(x->bonus[next])) /* none of its words can follow */
@@ -328,7 +342,7 @@ int trl__lazy_graph_begin(trl__lazy_graph *x, trl_error *err)
     }
     x->pending_count = 0;
     x->is_broken = 0;
-    int32_t start = find_state(x, x->loop->start, x->rows->start, err);
+    int32_t start = find_state(x, -1, x->loop->start, x->rows->start, err);
     x->view.start = start;
     x->is_broken = start < 0;
     return start < 0 ? start : trl__lazy_graph_expand(x, start, err);
@@ -337,7 +351,7 @@ int trl__lazy_graph_begin(trl__lazy_graph *x, trl_error *err)
 int32_t trl__lazy_graph_take_over(trl__lazy_graph *x, const trl__lazy_graph *other, int32_t state, trl_error *err)
 {
     const int32_t *pair = trl__tuples_get(&other->pairs, state);
-    int32_t s = find_state(x, pair[0], pair[1], err);
+    int32_t s = find_state(x, -1, pair[0], pair[1], err);
     if (s < 0)
         return s;
     int code = trl__lazy_graph_is_expanded(other, state) ? trl__lazy_graph_expand(x, s, err) : 0;
