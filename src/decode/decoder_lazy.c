@@ -11,10 +11,11 @@
 
 static int grow_places(trl__place_of_state **place, size_t *capacity, size_t states)
 {
-    size_t old = *capacity;
-    if (TRL_GROW(*place, *capacity, states) < 0)
+    size_t grown = *capacity;
+    if (TRL_GROW(*place, grown, states) < 0)
         return -1;
-    memset(*place + old, 0, (*capacity - old) * sizeof **place);
+    memset(*place + *capacity, 0, (grown - *capacity) * sizeof **place);
+    *capacity = grown;
     return 0;
 }
 
