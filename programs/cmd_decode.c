@@ -4,6 +4,7 @@
 #include "decode_live.h"
 #include "decode_profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 extern const cli_command cmd_decode;
+
+/* Acoustic scale of large vocabularies: with some hundred words of the recordings in pocketsphinx-testdata, and English of en-us, this was best. */
+#define INSTALLED_SCALE 0.125
 
 struct values {
     cli_common common;
@@ -83,7 +87,8 @@ static int set_options(job *j)
     o->word_beam = v->word_beam > 0 ? v->word_beam : o->word_beam;
     o->most_active = v->most_active;
     o->least_active = v->least_active < v->most_active ? v->least_active : v->most_active;
-    o->acoustic_scale = v->acoustic_scale;
+    if (!isnan(v->acoustic_scale))
+        o->acoustic_scale = v->acoustic_scale;
     o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
     o->posterior_scale = v->posterior_scale;
@@ -193,6 +198,8 @@ static int read_graph(job *j, int count, char **arguments, trl_error *err)
     int left_out = is_graph_left_out(arguments[0], arguments[1]);
     j->sounds = arguments + (left_out ? 1 : 2);
     j->sound_count = count - (left_out ? 1 : 2);
+    if (left_out && isnan(j->values->acoustic_scale))
+        j->options.acoustic_scale = INSTALLED_SCALE;
     if (left_out)
         return trl_graph_installed(arguments[0], j->model, say_line, (void *)(uintptr_t)&j->values->common, &j->graph,
                                    err); /* it is only read */
@@ -205,12 +212,13 @@ static int read_model(job *j, int count, char **arguments)
     trl_error err;
     int code = set_options(j);
     if (code == 0 && count == 2 && !is_graph_left_out(arguments[0], arguments[1]))
-        code = cli_usage_error(&cmd_decode, "%s", trl_graph_is_installed(arguments[0])
-                                                      ? "which sound?"
-                                                      : "a GRAPH or the sound is missing; only an installed model with "
-                                                        "a language model, such as en-us, needs no GRAPH");
-    if (code == 0 && (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 ||
-                      read_graph(j, count, arguments, &err) < 0))
+        code = cli_usage_error(&cmd_decode, "%s",
+                               trl_graph_is_installed(arguments[0])
+                                   ? "which sound?"
+                                   : "a GRAPH or the sound is missing; only an installed model with "
+                                     "a language model, such as en-us, needs no GRAPH");
+    if (code == 0 &&
+        (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 || read_graph(j, count, arguments, &err) < 0))
         code = cli_failure(&err);
     return code;
 }
@@ -434,7 +442,7 @@ static const struct values defaults = {.nbest = 10,
                                        .lattice_beam = 6,
                                        .most_active = 7000,
                                        .least_active = 200,
-                                       .acoustic_scale = 0.1,
+                                       .acoustic_scale = NAN,
                                        .posterior_scale = TRL_POSTERIOR_SCALE,
                                        .search_threads = 1,
                                        .ahead = 10};
@@ -459,7 +467,7 @@ static const cli_option options[] = {
     {"min-active", 0, CLI_INT, offsetof(struct values, least_active), "N",
      "so many go on although they are out of the beam (default 200)"},
     {"acoustic-scale", 0, CLI_NUMBER, offsetof(struct values, acoustic_scale), "X",
-     "factor on the log-likelihoods in the search (default 0.1)"},
+     "factor on the log-likelihoods in the search (default 0.1; 0.125 with the graph of an installed model)"},
     {"lm-scale", 0, CLI_NUMBER, offsetof(struct values, language_scale), "X",
      "weight of the graph against the log-likelihoods when the best words are chosen (default 1 / acoustic scale)"},
     {"word-penalty", 0, CLI_NUMBER, offsetof(struct values, word_penalty), "COST",
@@ -509,7 +517,8 @@ const cli_command cmd_decode = {
         "Reads sound and finds the words that were said in it: recognition. GRAPH has what can be said, down to the "
         "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Sound files "
         "may be given one by one.\n\n"
-        "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, needs "
+        "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, "
+        "needs "
         "no GRAPH: one is made at the first time, which takes some twenty seconds, and kept in ~/.cache/trellis "
         "(XDG_CACHE_HOME).\n\n"
         "Formats (--to):\n\n"

@@ -33,6 +33,7 @@ typedef struct trl_graph_options {
     double self_loop_scale;  /* default 0.1 */
     int on_the_fly;          /* 1: the graph of the words alone, and the grammar beside it; see below; default 0 */
     int64_t most_states;     /* of any machine on the way; TRL_ELIMIT beyond; 0: as in fst_optimize.h */
+    int64_t most_bytes;      /* that all of them take together, roughly; TRL_ELIMIT beyond; 0: no limit */
 } trl_graph_options;
 
 TRL_API trl_graph_options trl_graph_defaults(void);
@@ -69,6 +70,7 @@ TRL_API int trl_graph_fits(const trl_graph *graph, const trl_model *model, trl_e
 
 TRL_API int32_t trl_graph_states(const trl_graph *graph);
 TRL_API uint64_t trl_graph_arcs(const trl_graph *graph);
+TRL_API uint64_t trl_graph_ngrams(const trl_graph *graph);          /* beside it, on_the_fly; else 0 */
 TRL_API const trl_symbols *trl_graph_words(const trl_graph *graph); /* NULL: it has no table */
 TRL_API const char *trl_graph_provenance(const trl_graph *graph);
 

@@ -23,7 +23,7 @@ trl__decode_options trl__decode_defaults(void)
                                  .acoustic_scale = 0.1,
                                  .prune_interval = 50,
                                  .least_shared = 800,
-                                 .lazy_bytes = (size_t)64 << 20};
+                                 .lazy_bytes = (size_t)32 << 20};
 }
 
 int trl__decode_options_check(const trl__decode_options *o, trl_error *err)
@@ -251,7 +251,9 @@ static int take_arcs(trl__decoder *d, const trl__cutoff *c, trl__score_group *gr
                : d->is_shared ? trl__decoder_reach_merging(d, &s, err)
                               : trl__decoder_reach(d, &s, err);
     d->counts.shared_frames += (uint64_t)d->is_shared;
-    return code < 0 ? code : trl__decoder_follow(d, &s, is_parted, err);
+    if (code == 0 && d->lazy)
+        code = trl__decoder_make_silent_arcs(d, err);
+    return code < 0 ? code : trl__decoder_follow(d, &s, is_parted && !d->lazy, err);
 }
 
 static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, trl_error *err)

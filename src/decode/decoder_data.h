@@ -225,9 +225,11 @@ static inline uint32_t trl__decoder_queue(trl__decoder *d, uint32_t part, uint32
     return 1;
 }
 
-/* A graph that is made while searching (decoder_lazy.c): its beginning, and ahead of each frame what the tokens up to the limit lead to. */
+/* A graph that is made while searching (decoder_lazy.c): its beginning; ahead of each frame, what the tokens up to the limit lead to; and what those that the frame
+ * has reached lead to without reading. */
 int trl__decoder_begin_lazy(trl__decoder *decoder, trl_error *err);
 int trl__decoder_make_arcs(trl__decoder *decoder, const trl__cutoff *cutoff, trl_error *err);
+int trl__decoder_make_silent_arcs(trl__decoder *decoder, trl_error *err);
 
 int trl__decoder_cutoff(trl__decoder *decoder, const trl__frame *frame, trl__cutoff *cutoff, trl_error *err);
 

@@ -1,5 +1,5 @@
-/* Searching a graph that is made meanwhile (lazy_graph.h). Ahead of a frame, the states of the tokens that go on are expanded; so whatever the frame meets is
- * there.
+/* Searching a graph that is made meanwhile (lazy_graph.h). Ahead of a frame, the states of the tokens that go on are expanded, and ahead of the arcs that read
+ * nothing those that have some: so whatever is met is there.
  *
  * What was made stays for later utterances. Where it takes more memory than it should in the middle of one, what the kept tokens stand on is made anew and all
  * else is forgotten: links tell which arc of their source's state they took, and arcs come in the same order again. Where that alone is more than half of the limit, the limit
@@ -11,10 +11,11 @@
 
 static int grow_places(trl__place_of_state **place, size_t *capacity, size_t states)
 {
-    size_t old = *capacity;
-    if (TRL_GROW(*place, *capacity, states) < 0)
+    size_t grown = *capacity;
+    if (TRL_GROW(*place, grown, states) < 0)
         return -1;
-    memset(*place + old, 0, (*capacity - old) * sizeof **place);
+    memset(*place + *capacity, 0, (grown - *capacity) * sizeof **place);
+    *capacity = grown;
     return 0;
 }
 
@@ -101,6 +102,18 @@ int trl__decoder_make_arcs(trl__decoder *d, const trl__cutoff *c, trl_error *err
         const trl__token *token = &d->tokens[frame->first_token + i];
         if (token->cost <= c->limit && !trl__lazy_graph_is_expanded(d->lazy, token->state))
             code = trl__lazy_graph_expand(d->lazy, token->state, err);
+    }
+    return code < 0 ? code : make_room(d, err);
+}
+
+int trl__decoder_make_silent_arcs(trl__decoder *d, trl_error *err)
+{
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < frame->tokens; i++) {
+        int32_t state = d->tokens[frame->first_token + i].state;
+        if (trl__lazy_graph_is_silent(d->lazy, state))
+            code = trl__lazy_graph_expand(d->lazy, state, err);
     }
     return code < 0 ? code : make_room(d, err);
 }

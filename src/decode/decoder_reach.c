@@ -118,7 +118,8 @@ static void lay_part(void *user, int32_t item, int worker)
         tokens[i] = part->tokens[i];
         tokens[i].back += part->first_link;
         d->place[tokens[i].state].token = part->first_token + i;
-        part->queued += trl__decoder_queue(d, (uint32_t)item, part->first_token + i, tokens[i].state);
+        if (!d->lazy) /* its arcs may not be there yet */
+            part->queued += trl__decoder_queue(d, (uint32_t)item, part->first_token + i, tokens[i].state);
     }
     trl__count_seconds(d, worker, TRL__MERGING, start);
 }

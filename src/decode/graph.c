@@ -297,6 +297,11 @@ uint64_t trl_graph_arcs(const trl_graph *graph)
     return graph->first[graph->states];
 }
 
+uint64_t trl_graph_ngrams(const trl_graph *graph)
+{
+    return graph->rows ? graph->rows->first[graph->rows->histories] : 0;
+}
+
 const trl_symbols *trl_graph_words(const trl_graph *graph)
 {
     return graph->symbols;

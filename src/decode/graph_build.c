@@ -18,6 +18,9 @@
 #include <trellis/fst_optimize.h>
 #include <trellis/version.h>
 
+#define STATE_BYTES \
+    175 /* that a state costs on the way, with all that is there at the same time: measured with large language models */
+
 trl_graph_options trl_graph_defaults(void)
 {
     return (trl_graph_options){.transition_scale = 1, .self_loop_scale = 0.1};
@@ -29,8 +32,8 @@ int trl_graph_options_check(const trl_graph_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "the scale of transitions must be 0 to 1000, not %g", o->transition_scale);
     if (!(o->self_loop_scale >= 0 && o->self_loop_scale <= 1e3))
         return trl__fail(err, TRL_EINVAL, "the scale of self-loops must be 0 to 1000, not %g", o->self_loop_scale);
-    if (o->most_states < 0)
-        return trl__fail(err, TRL_EINVAL, "the most states of a machine can't be negative");
+    if (o->most_states < 0 || o->most_bytes < 0)
+        return trl__fail(err, TRL_EINVAL, "the most states or bytes of a machine can't be negative");
     return 0;
 }
 
@@ -42,11 +45,19 @@ int trl__network_new(int32_t states, trl_fst **out, trl_error *err)
     return code < 0 || states == 0 ? code : trl_fst_add_states(*out, states, err);
 }
 
+/* The largest machine, that of HMM states before determinization, has some 50 bytes for each state and its arcs, and the tables of determinizing and joining states more. */
 int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *state, trl_error *err)
 {
     int64_t most = job->options.most_states > 0 ? job->options.most_states : INT32_MAX;
+    int64_t most_bytes = job->options.most_bytes > 0 ? job->options.most_bytes : INT64_MAX;
     if (trl_fst_states(fst) >= most)
         return trl__fail(err, TRL_ELIMIT, "the graph would have more than %lld states on the way", (long long)most);
+    if (trl_fst_states(fst) >= most_bytes / STATE_BYTES)
+        return trl__fail(
+            err, TRL_ELIMIT,
+            "the graph would take more than %.1f MB on the way; allow more, prune the language model, or let "
+            "it be put in while searching (--on-the-fly)",
+            (double)most_bytes / 1e6);
     return trl_fst_add_state(fst, state, err);
 }
 
@@ -111,14 +122,31 @@ static int has_idle_cycle(const trl_fst *grammar, int *yes, trl_error *err)
     return code;
 }
 
-/* Do the ways on from each state have a probability of about 1 together? Back-off counts some words twice. */
+/* A model that backs off: all states but one have one arc without a word. */
+static int backs_off(const trl_fst *grammar)
+{
+    int32_t without = 0;
+    for (int32_t s = 0; s < trl_fst_states(grammar); s++) {
+        uint32_t silent = 0;
+        for (uint32_t i = 0; i < trl_fst_arc_count(grammar, s); i++)
+            silent += trl_fst_arc(grammar, s, i).ilabel == TRL_EPSILON;
+        if (silent > 1)
+            return 0;
+        without += silent == 0;
+    }
+    return without == 1 && trl_fst_states(grammar) > 1;
+}
+
+/* Do the ways on from each state have a probability of about 1 together? Back-off counts some words twice, and those of rare histories are off by more: that is where
+ * weights are anyway, and moving them would cost more than the rest of the graph. */
 static int is_stochastic(const trl_fst *grammar)
 {
+    double most = backs_off(grammar) ? 1000 : 2;
     for (int32_t s = 0; s < trl_fst_states(grammar); s++) {
         double sum = exp(-(double)trl_fst_final(grammar, s).value);
         for (uint32_t i = 0; i < trl_fst_arc_count(grammar, s); i++)
             sum += exp(-(double)trl_fst_arc(grammar, s, i).weight.value);
-        if (!(sum > 0.5 && sum < 2))
+        if (!(sum > 1 / most && sum < most))
             return 0;
     }
     return 1;

@@ -189,9 +189,10 @@ static int build(const cache_job *j, trl_graph **graph)
         const trl_error why = *j->err;
         trl__fail(j->err, code, "%s and %s: %s", j->lexicon, j->language, why.text);
     }
+    size_t words = code == 0 ? trl_symbols_count(trl_fst_input_symbols(grammar)) - 1 : 0;
     if (code == 0 && left_out > 0)
-        say(j, "%zu word%s of %s left out: %s has no pronunciation", left_out, left_out == 1 ? "" : "s", j->language,
-            j->lexicon);
+        say(j, "%zu of %zu words of %s left out: %s has no pronunciation%s", left_out, words, j->language, j->lexicon,
+            2 * left_out > words ? "; do they belong together?" : "");
     trl_fst_destroy(grammar);
     trl_lexicon_destroy(lexicon);
     return code;

@@ -17,7 +17,8 @@
 
 #define NOT_YET UINT64_MAX /* in place of the first arc */
 #define MOST_WAYS 16       /* to a word, of which one can make another needless */
-#define BEST_SLOTS 65536   /* of the cache of look-ahead */
+#define BEST_SLOTS 262144  /* of the cache of look-ahead */
+#define LONG_ROW 32        /* words of a row that is worth it */
 
 typedef struct best_slot {
     uint32_t set; /* 0: free */
@@ -29,11 +30,12 @@ struct trl__lazy_graph {
     const trl_graph *loop;
     const trl__ngram_rows *rows;
     size_t limit, room; /* bytes: between utterances, and within one */
-    trl_graph view; /* its arrays are ours; first[], emitting[] and end[] are NOT_YET where a state is not expanded */
+    trl_graph
+        view; /* its arrays are ours; where a state is not expanded, first[] and end[] are NOT_YET, and emitting[] is the same unless it has arcs that read nothing */
     size_t state_capacity, arc_count, arc_capacity;
     float *bonus;      /* by state */
     trl__tuples pairs; /* by state: that of the loop, history */
-    int32_t *pending;  /* reached, to be expanded at once */
+    int32_t *pending;  /* reached by arcs that read nothing, and has such arcs itself: to be expanded at once */
     size_t pending_count, pending_capacity;
     best_slot *best;
     int is_broken; /* an expansion failed halfway */
@@ -43,187 +45,210 @@ struct trl__lazy_graph {
 
 int trl__lazy_graph_create(const trl_graph *graph, size_t limit, trl__lazy_graph **out, trl_error *err)
 {
-    trl__lazy_graph *x = *out = trl__alloc_zero(1, sizeof *x);
-    if (!x)
+    trl__lazy_graph *lazy = *out = trl__alloc_zero(1, sizeof *lazy);
+    if (!lazy)
         return trl__fail_memory(err);
-    x->loop = graph;
-    x->rows = graph->rows;
-    x->limit = x->room = limit;
-    x->pairs.width = 2;
-    x->view = *graph;
-    x->view.rows = NULL;
-    x->view.file = NULL;
-    x->view.first = x->view.emitting = x->view.end = NULL;
-    x->view.arcs = NULL;
-    x->view.final = NULL;
-    x->view.level = NULL;
-    x->view.pairs = NULL;
-    x->view.states = 0;
-    x->best = trl__alloc_zero(BEST_SLOTS, sizeof *x->best);
-    if (x->best)
+    lazy->loop = graph;
+    lazy->rows = graph->rows;
+    lazy->limit = lazy->room = limit;
+    lazy->pairs.width = 2;
+    lazy->view = *graph;
+    lazy->view.rows = NULL;
+    lazy->view.file = NULL;
+    lazy->view.first = lazy->view.emitting = lazy->view.end = NULL;
+    lazy->view.arcs = NULL;
+    lazy->view.final = NULL;
+    lazy->view.level = NULL;
+    lazy->view.pairs = NULL;
+    lazy->view.states = 0;
+    lazy->best = trl__alloc_zero(BEST_SLOTS, sizeof *lazy->best);
+    if (lazy->best)
         return 0;
-    trl__lazy_graph_destroy(x);
+    trl__lazy_graph_destroy(lazy);
     *out = NULL;
     return trl__fail_memory(err);
 }
 
-static void empty(trl__lazy_graph *x)
+static void empty(trl__lazy_graph *lazy)
 {
-    trl__free(x->view.first);
-    trl__free(x->view.emitting);
-    trl__free(x->view.end);
-    trl__free(x->view.arcs);
-    trl__free(x->view.final);
-    trl__free(x->view.level);
-    trl__free(x->bonus);
-    trl__tuples_free(&x->pairs);
-    x->view.first = x->view.emitting = x->view.end = NULL;
-    x->view.arcs = NULL;
-    x->view.final = x->bonus = NULL;
-    x->view.level = NULL;
-    x->view.pairs = NULL;
-    x->view.states = 0;
-    x->state_capacity = x->arc_count = x->arc_capacity = 0;
+    trl__free(lazy->view.first);
+    trl__free(lazy->view.emitting);
+    trl__free(lazy->view.end);
+    trl__free(lazy->view.arcs);
+    trl__free(lazy->view.final);
+    trl__free(lazy->view.level);
+    trl__free(lazy->bonus);
+    trl__tuples_free(&lazy->pairs);
+    lazy->view.first = lazy->view.emitting = lazy->view.end = NULL;
+    lazy->view.arcs = NULL;
+    lazy->view.final = lazy->bonus = NULL;
+    lazy->view.level = NULL;
+    lazy->view.pairs = NULL;
+    lazy->view.states = 0;
+    lazy->state_capacity = lazy->arc_count = lazy->arc_capacity = 0;
 }
 
-void trl__lazy_graph_destroy(trl__lazy_graph *x)
+void trl__lazy_graph_destroy(trl__lazy_graph *lazy)
 {
-    if (!x)
+    if (!lazy)
         return;
-    empty(x);
-    trl__free(x->pending);
-    trl__free(x->best);
-    trl__free(x);
+    empty(lazy);
+    trl__free(lazy->pending);
+    trl__free(lazy->best);
+    trl__free(lazy);
 }
 
-const trl_graph *trl__lazy_graph_view(const trl__lazy_graph *x)
+const trl_graph *trl__lazy_graph_view(const trl__lazy_graph *lazy)
 {
-    return &x->view;
+    return &lazy->view;
 }
 
-const trl_graph *trl__lazy_graph_loop(const trl__lazy_graph *x)
+const trl_graph *trl__lazy_graph_loop(const trl__lazy_graph *lazy)
 {
-    return x->loop;
+    return lazy->loop;
 }
 
-int trl__lazy_graph_is_expanded(const trl__lazy_graph *x, int32_t state)
+int trl__lazy_graph_is_expanded(const trl__lazy_graph *lazy, int32_t state)
 {
-    return x->view.first[state] != NOT_YET;
+    return lazy->view.first[state] != NOT_YET;
 }
 
-int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *x, int32_t state)
+int trl__lazy_graph_is_silent(const trl__lazy_graph *lazy, int32_t state)
 {
-    return trl__tuples_get(&x->pairs, state)[0];
+    return lazy->view.first[state] == NOT_YET && lazy->view.emitting[state] != NOT_YET;
 }
 
-static size_t bytes_of(const trl__lazy_graph *x)
+int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *lazy, int32_t state)
 {
-    size_t state = 3 * sizeof *x->view.first + 2 * sizeof *x->view.final + sizeof *x->view.level;
-    return x->state_capacity * state + x->arc_capacity * sizeof *x->view.arcs +
-           x->pairs.capacity * 2 * sizeof(int32_t) + x->pairs.slot_count * sizeof(uint32_t);
+    return trl__tuples_get(&lazy->pairs, state)[0];
 }
 
-int trl__lazy_graph_is_full(const trl__lazy_graph *x)
+static size_t bytes_of(const trl__lazy_graph *lazy)
 {
-    return bytes_of(x) > x->room;
+    size_t state = 3 * sizeof *lazy->view.first + 2 * sizeof *lazy->view.final + sizeof *lazy->view.level;
+    return lazy->state_capacity * state + lazy->arc_capacity * sizeof *lazy->view.arcs +
+           lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof(uint32_t);
 }
 
-int trl__lazy_graph_like(const trl__lazy_graph *x, trl__lazy_graph **out, trl_error *err)
+int trl__lazy_graph_is_full(const trl__lazy_graph *lazy)
 {
-    return trl__lazy_graph_create(x->loop, x->limit, out, err);
+    return bytes_of(lazy) > lazy->room;
 }
 
-void trl__lazy_graph_make_room(trl__lazy_graph *x)
+int trl__lazy_graph_like(const trl__lazy_graph *lazy, trl__lazy_graph **out, trl_error *err)
 {
-    x->room = 2 * bytes_of(x) > x->room ? 2 * bytes_of(x) : x->room;
+    return trl__lazy_graph_create(lazy->loop, lazy->limit, out, err);
+}
+
+void trl__lazy_graph_make_room(trl__lazy_graph *lazy)
+{
+    lazy->room = 2 * bytes_of(lazy) > lazy->room ? 2 * bytes_of(lazy) : lazy->room;
 }
 
 /* ---- States ---- */
 
-static int grow_states(trl__lazy_graph *x)
+static int grow_states(trl__lazy_graph *lazy)
 {
-    trl_graph *g = &x->view;
+    trl_graph *g = &lazy->view;
     size_t needed = (size_t)g->states + 1, capacity[6];
-    if (needed <= x->state_capacity)
+    if (needed <= lazy->state_capacity)
         return 0;
     for (int i = 0; i < 6; i++)
-        capacity[i] = x->state_capacity;
+        capacity[i] = lazy->state_capacity;
     if (TRL_GROW(g->first, capacity[0], needed) < 0 || TRL_GROW(g->emitting, capacity[1], needed) < 0 ||
         TRL_GROW(g->end, capacity[2], needed) < 0 || TRL_GROW(g->final, capacity[3], needed) < 0 ||
-        TRL_GROW(g->level, capacity[4], needed) < 0 || TRL_GROW(x->bonus, capacity[5], needed) < 0)
+        TRL_GROW(g->level, capacity[4], needed) < 0 || TRL_GROW(lazy->bonus, capacity[5], needed) < 0)
         return -1;
-    x->state_capacity = capacity[0];
+    lazy->state_capacity = capacity[0];
     for (int i = 1; i < 6; i++)
-        x->state_capacity = capacity[i] < x->state_capacity ? capacity[i] : x->state_capacity;
+        lazy->state_capacity = capacity[i] < lazy->state_capacity ? capacity[i] : lazy->state_capacity;
     return 0;
 }
 
-/* What the best word of the set costs behind the history. Shorter histories are asked for again and again, so the last answers are remembered. */
-static float best_cost(trl__lazy_graph *x, uint32_t set, int32_t history)
+/* What the best word of the set costs behind the history. Long rows are those of short histories, which are asked for again and again: the last answers are
+ * remembered. */
+static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
 {
-    const trl__ngram_rows *r = x->rows;
-    best_slot *slot = &x->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
-    if (slot->set == set && slot->history == history)
+    const trl__ngram_rows *r = lazy->rows;
+    best_slot *slot = &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
+    int is_long = r->first[history + 1] - r->first[history] > LONG_ROW;
+    if (is_long && slot->set == set && slot->history == history)
         return slot->cost;
     float cost = trl__ngram_rows_own_best(r, set, history);
     if (r->shorter[history] >= 0) { /* chains are short */
-        float backed = r->backing[history] + best_cost(x, set, r->shorter[history]);
+        float backed = r->backing[history] + best_cost(lazy, set, r->shorter[history]);
         cost = backed < cost ? backed : cost;
     }
-    *slot = (best_slot){set, history, cost};
+    if (is_long)
+        *slot = (best_slot){set, history, cost};
     return cost;
 }
 
-static int make_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, trl_error *err)
+/* Of a state that is reached from another; -1: from none. Most lead to the same words as that one. */
+static float bonus_of(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history)
 {
-    const trl_graph *loop = x->loop;
-    trl_graph *g = &x->view;
-    if (grow_states(x) < 0)
+    uint32_t set = lazy->rows->reach[loop_state];
+    if (set == 0)
+        return 0;
+    if (from >= 0) {
+        const int32_t *pair = trl__tuples_get(&lazy->pairs, from);
+        if (pair[1] == history && lazy->rows->reach[pair[0]] == set)
+            return lazy->bonus[from];
+    }
+    return best_cost(lazy, set, history) - lazy->rows->set_ahead[set];
+}
+
+static int make_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
+{
+    const trl_graph *loop = lazy->loop;
+    trl_graph *g = &lazy->view;
+    if (grow_states(lazy) < 0)
         return trl__fail_memory(err);
     int32_t s = g->states++;
-    uint32_t set = x->rows->reach[loop_state];
-    float bonus = set ? best_cost(x, set, history) - x->rows->set_ahead[set] : 0;
-    g->first[s] = g->emitting[s] = g->end[s] = NOT_YET;
+    float bonus = bonus_of(lazy, from, loop_state, history);
+    int is_silent = loop->first[loop_state] != loop->emitting[loop_state];
+    g->first[s] = g->end[s] = NOT_YET;
+    g->emitting[s] = is_silent ? 0 : NOT_YET;
     g->level[s] = loop->level[loop_state];
     g->final[s] = isinf(loop->final[loop_state])
                       ? INFINITY
-                      : loop->final[loop_state] - x->rows->end_ahead + x->rows->final[history] - bonus;
-    x->bonus[s] = bonus;
-    if (isinf(bonus) || loop->first[loop_state] == loop->emitting[loop_state])
-        return 0;
-    if (TRL_GROW(x->pending, x->pending_capacity, x->pending_count + 1) < 0)
-        return trl__fail_memory(err);
-    x->pending[x->pending_count++] = s;
+                      : loop->final[loop_state] - lazy->rows->end_ahead + lazy->rows->final[history] - bonus;
+    lazy->bonus[s] = bonus;
     return 0;
 }
 
 /* The number of a state, new or old, or an error. */
-static int32_t find_state(trl__lazy_graph *x, int32_t loop_state, int32_t history, trl_error *err)
+static int32_t find_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
 {
-    int64_t state = trl__tuples_add(&x->pairs, (const int32_t[]){loop_state, history});
+    int64_t state = trl__tuples_add(&lazy->pairs, (const int32_t[]){loop_state, history});
     if (state < 0)
         return trl__fail_memory(err);
-    x->view.pairs = x->pairs.keys;
-    int code = state < x->view.states ? 0 : make_state(x, loop_state, history, err);
+    lazy->view.pairs = lazy->pairs.keys;
+    int code = state < lazy->view.states ? 0 : make_state(lazy, from, loop_state, history, err);
     return code < 0 ? code : (int32_t)state;
 }
 
 /* ---- Arcs ---- */
 
-static int add_arc(trl__lazy_graph *x, int32_t from, const trl__network_arc *arc, int32_t history, float cost,
+static int add_arc(trl__lazy_graph *lazy, int32_t from, const trl__network_arc *arc, int32_t history, float cost,
                    trl_error *err)
 {
-    const int32_t *here = trl__tuples_get(&x->pairs, from);
+    const int32_t *here = trl__tuples_get(&lazy->pairs, from);
     int is_loop = arc->next == here[0] && history == here[1];
-    int32_t next = is_loop ? from : find_state(x, arc->next, history, err);
+    int32_t next = is_loop ? from : find_state(lazy, from, arc->next, history, err);
     if (next < 0)
         return next;
-    if (isinf(x->bonus[next])) /* none of its words can follow */
+    if (isinf(lazy->bonus[next])) /* none of its words can follow */
         return 0;
-    if (TRL_GROW(x->view.arcs, x->arc_capacity, x->arc_count + 1) < 0)
+    if (TRL_GROW(lazy->view.arcs, lazy->arc_capacity, lazy->arc_count + 1) < 0)
         return trl__fail_memory(err);
-    cost += x->bonus[next] - x->bonus[from];
-    x->view.arcs[x->arc_count++] = (trl__network_arc){next, arc->transition, arc->word, cost};
+    if (arc->transition == 0 && trl__lazy_graph_is_silent(lazy, next)) {
+        if (TRL_GROW(lazy->pending, lazy->pending_capacity, lazy->pending_count + 1) < 0)
+            return trl__fail_memory(err);
+        lazy->pending[lazy->pending_count++] = next;
+    }
+    cost += lazy->bonus[next] - lazy->bonus[from];
+    lazy->view.arcs[lazy->arc_count++] = (trl__network_arc){next, arc->transition, arc->word, cost};
     return 0;
 }
 
@@ -256,9 +281,10 @@ static uint32_t find_word(const trl__ngram_rows *r, int32_t history, int32_t wor
 }
 
 /* All ways to the word behind the history that are needed. Those beyond MOST_WAYS are not compared. */
-static int add_word_arcs(trl__lazy_graph *x, int32_t from, const trl__network_arc *arc, int32_t history, trl_error *err)
+static int add_word_arcs(trl__lazy_graph *lazy, int32_t from, const trl__network_arc *arc, int32_t history,
+                         trl_error *err)
 {
-    const trl__ngram_rows *r = x->rows;
+    const trl__ngram_rows *r = lazy->rows;
     word_way ways[MOST_WAYS];
     int count = 0, code = 0;
     float before = arc->cost - r->ahead[arc->word];
@@ -273,62 +299,62 @@ static int add_word_arcs(trl__lazy_graph *x, int32_t from, const trl__network_ar
                 continue;
             if (count < MOST_WAYS)
                 ways[count++] = way;
-            code = add_arc(x, from, arc, way.history, way.cost, err);
+            code = add_arc(lazy, from, arc, way.history, way.cost, err);
         }
     return code;
 }
 
-static int expand_one(trl__lazy_graph *x, int32_t s, trl_error *err)
+static int expand_one(trl__lazy_graph *lazy, int32_t s, trl_error *err)
 {
-    const trl_graph *loop = x->loop;
-    int32_t state = trl__tuples_get(&x->pairs, s)[0], history = trl__tuples_get(&x->pairs, s)[1];
+    const trl_graph *loop = lazy->loop;
+    int32_t state = trl__tuples_get(&lazy->pairs, s)[0], history = trl__tuples_get(&lazy->pairs, s)[1];
     int code = 0;
-    x->view.first[s] = x->arc_count;
+    lazy->view.first[s] = lazy->arc_count;
     for (uint64_t i = loop->first[state]; code == 0 && i < loop->end[state]; i++) {
         const trl__network_arc *arc = &loop->arcs[i];
         if (i == loop->emitting[state])
-            x->view.emitting[s] = x->arc_count;
-        code = arc->word ? add_word_arcs(x, s, arc, history, err) : add_arc(x, s, arc, history, arc->cost, err);
+            lazy->view.emitting[s] = lazy->arc_count;
+        code = arc->word ? add_word_arcs(lazy, s, arc, history, err) : add_arc(lazy, s, arc, history, arc->cost, err);
     }
     if (loop->emitting[state] == loop->end[state])
-        x->view.emitting[s] = x->arc_count;
-    x->view.end[s] = x->arc_count;
+        lazy->view.emitting[s] = lazy->arc_count;
+    lazy->view.end[s] = lazy->arc_count;
     return code;
 }
 
-int trl__lazy_graph_expand(trl__lazy_graph *x, int32_t state, trl_error *err)
+int trl__lazy_graph_expand(trl__lazy_graph *lazy, int32_t state, trl_error *err)
 {
-    int code = trl__lazy_graph_is_expanded(x, state) ? 0 : expand_one(x, state, err);
-    while (code == 0 && x->pending_count > 0) {
-        int32_t next = x->pending[--x->pending_count];
-        code = trl__lazy_graph_is_expanded(x, next) ? 0 : expand_one(x, next, err);
+    int code = trl__lazy_graph_is_expanded(lazy, state) ? 0 : expand_one(lazy, state, err);
+    while (code == 0 && lazy->pending_count > 0) {
+        int32_t next = lazy->pending[--lazy->pending_count];
+        code = trl__lazy_graph_is_expanded(lazy, next) ? 0 : expand_one(lazy, next, err);
     }
-    if (code == 0 && x->arc_count > UINT32_MAX)
+    if (code == 0 && lazy->arc_count > UINT32_MAX)
         code = trl__fail(err, TRL_ELIMIT, "the part of the graph that is searched has more than 2^32 arcs");
-    x->is_broken |= code < 0;
+    lazy->is_broken |= code < 0;
     return code;
 }
 
-int trl__lazy_graph_begin(trl__lazy_graph *x, trl_error *err)
+int trl__lazy_graph_begin(trl__lazy_graph *lazy, trl_error *err)
 {
-    if (x->is_broken || bytes_of(x) > x->limit) {
-        empty(x);
-        x->room = x->limit;
+    if (lazy->is_broken || bytes_of(lazy) > lazy->limit) {
+        empty(lazy);
+        lazy->room = lazy->limit;
     }
-    x->pending_count = 0;
-    x->is_broken = 0;
-    int32_t start = find_state(x, x->loop->start, x->rows->start, err);
-    x->view.start = start;
-    x->is_broken = start < 0;
-    return start < 0 ? start : trl__lazy_graph_expand(x, start, err);
+    lazy->pending_count = 0;
+    lazy->is_broken = 0;
+    int32_t start = find_state(lazy, -1, lazy->loop->start, lazy->rows->start, err);
+    lazy->view.start = start;
+    lazy->is_broken = start < 0;
+    return start < 0 ? start : trl__lazy_graph_expand(lazy, start, err);
 }
 
-int32_t trl__lazy_graph_take_over(trl__lazy_graph *x, const trl__lazy_graph *other, int32_t state, trl_error *err)
+int32_t trl__lazy_graph_take_over(trl__lazy_graph *lazy, const trl__lazy_graph *other, int32_t state, trl_error *err)
 {
     const int32_t *pair = trl__tuples_get(&other->pairs, state);
-    int32_t s = find_state(x, pair[0], pair[1], err);
+    int32_t s = find_state(lazy, -1, pair[0], pair[1], err);
     if (s < 0)
         return s;
-    int code = trl__lazy_graph_is_expanded(other, state) ? trl__lazy_graph_expand(x, s, err) : 0;
+    int code = trl__lazy_graph_is_expanded(other, state) ? trl__lazy_graph_expand(lazy, s, err) : 0;
     return code < 0 ? code : s;
 }

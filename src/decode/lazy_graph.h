@@ -6,8 +6,8 @@
  *     trl__lazy_graph_expand(lazy, state, err);                    // its arcs, ahead of the frame that they read
  *     const trl_graph *g = trl__lazy_graph_view(lazy);             // arrays as of any graph; they move when it grows
  *
- * A state is (state of the loop, history). States that have arcs that read nothing are expanded when they are reached, so following these never meets one that
- * is not. The order of a state's arcs is the loop's, so a search does not depend on how states are numbered. */
+ * A state is (state of the loop, history). With a state those are expanded that it leads to without reading and that lead on so themselves: following such arcs from an
+ * expanded state never meets one that is not. The order of a state's arcs is the loop's, so a search does not depend on how states are numbered. */
 #ifndef TRL_DECODE_LAZY_GRAPH_H
 #define TRL_DECODE_LAZY_GRAPH_H
 
@@ -21,6 +21,8 @@ void trl__lazy_graph_destroy(trl__lazy_graph *lazy);
 int trl__lazy_graph_begin(trl__lazy_graph *lazy, trl_error *err);
 int trl__lazy_graph_expand(trl__lazy_graph *lazy, int32_t state, trl_error *err);
 int trl__lazy_graph_is_expanded(const trl__lazy_graph *lazy, int32_t state);
+int trl__lazy_graph_is_silent(const trl__lazy_graph *lazy,
+                              int32_t state); /* it is not, and will have arcs that read nothing */
 const trl_graph *trl__lazy_graph_view(const trl__lazy_graph *lazy);
 const trl_graph *trl__lazy_graph_loop(const trl__lazy_graph *lazy);
 int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *lazy, int32_t state);

@@ -19,6 +19,11 @@
  * float's. */
 #define TRL__NETWORK_DELTA 1e-4f
 
+static inline int32_t trl__network_rounded(float weight)
+{
+    return isinf(weight) ? INT32_MAX : (int32_t)lrintf(weight / TRL__NETWORK_DELTA);
+}
+
 typedef struct trl__network_job {
     const trl_model *model;
     const trl_lexicon *lexicon;

@@ -15,11 +15,6 @@ typedef struct joiner {
     trl__tuples labels, finals;
 } joiner;
 
-static int32_t rounded(float weight)
-{
-    return isinf(weight) ? INT32_MAX : (int32_t)lrintf(weight / TRL__NETWORK_DELTA);
-}
-
 /* Fills the lists, and classes[] with a class for each final weight. */
 static int list_arcs(joiner *j)
 {
@@ -27,14 +22,15 @@ static int list_arcs(joiner *j)
     for (int32_t s = 0; s < trl_fst_states(j->fst); s++) {
         for (uint32_t i = 0; i < trl_fst_arc_count(j->fst, s); i++, n++) {
             trl_arc a = trl_fst_arc(j->fst, s, i);
-            int64_t label = trl__tuples_add(&j->labels, (int32_t[]){a.ilabel, a.olabel, rounded(a.weight.value)});
+            int64_t label =
+                trl__tuples_add(&j->labels, (int32_t[]){a.ilabel, a.olabel, trl__network_rounded(a.weight.value)});
             if (label < 0)
                 return -1;
             j->from[n] = s;
             j->to[n] = a.next;
             j->label[n] = (int32_t)label;
         }
-        int64_t final = trl__tuples_add(&j->finals, (int32_t[]){rounded(trl_fst_final(j->fst, s).value)});
+        int64_t final = trl__tuples_add(&j->finals, (int32_t[]){trl__network_rounded(trl_fst_final(j->fst, s).value)});
         if (final < 0)
             return -1;
         j->classes[s] = (int32_t) final;

@@ -37,13 +37,15 @@ typedef struct way {
     double cost;
 } way;
 
-/* Ways that have the first units in common. */
+/* Ways that have the first units in common, on the way to become a state. */
 typedef struct branch {
-    int32_t state;
-    size_t first, end; /* in ways */
+    size_t first, end; /* in ways; those before `first` have their arcs */
     int32_t depth;     /* how many units */
     int wrote;         /* they have one word, which is written */
     double cost;       /* of all together */
+    trl_arc arc;       /* that leads there from the branch below it on the stack */
+    size_t first_arc;  /* of its own arcs on their stack */
+    int32_t symbol;    /* of the next way that ends here */
 } branch;
 
 typedef struct tree_builder {
@@ -63,6 +65,10 @@ typedef struct tree_builder {
     size_t way_count, way_capacity;
     branch *branches; /* a stack */
     size_t branch_count, branch_capacity;
+    trl_arc *arcs; /* a stack: of the branches, one behind the other */
+    size_t arc_count, arc_capacity;
+    uint32_t *slots; /* states of trees by their arcs: state + 1; 0: free */
+    size_t slot_count, tree_states;
     int32_t labels;
 } tree_builder;
 
@@ -178,7 +184,7 @@ static int is_wordless(const tree_builder *b, int32_t label)
     return label == TRL_EPSILON || b->word[label] == NOT_SAID;
 }
 
-static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t count)
+static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t count, int is_all)
 {
     char names[200] = "";
     size_t named = 0, length = 0;
@@ -190,10 +196,10 @@ static int fail_missing(const tree_builder *b, const uint8_t *missing, size_t co
             if (length >= sizeof names)
                 break;
         }
-    return trl__fail(b->err, TRL_EINVAL,
-                     "the lexicon has no pronunciation of %zu word%s of the grammar: %s%s; add them to the lexicon, or "
-                     "leave them out (--skip-missing)",
-                     count, count == 1 ? "" : "s", names, count > named ? " …" : "");
+    return trl__fail(b->err, TRL_EINVAL, "the lexicon has no pronunciation of %s%zu word%s of the grammar: %s%s; %s",
+                     is_all ? "any of the " : "", count, count == 1 ? "" : "s", names, count > named ? " …" : "",
+                     is_all ? "they are of different vocabularies, or spelled differently (--fold-case)"
+                            : "add them to the lexicon, or leave them out (--skip-missing)");
 }
 
 /* missing[label]: a word without pronunciation. */
@@ -211,18 +217,19 @@ static int read_arc(tree_builder *b, trl_arc a, uint8_t *missing)
     return 0;
 }
 
-/* Without left_out, words without pronunciation are an error; <unk> never is. */
+/* Without left_out, words without pronunciation are an error; <unk> never is. Nor may all words be left out. */
 static int judge_missing(const tree_builder *b, uint8_t *missing, size_t *left_out)
 {
-    size_t count = 0;
+    size_t count = 0, found = 0;
     for (int32_t label = 0; label < b->labels; label++) {
         const char *name = missing[label] ? trl_symbols_name(trl_fst_input_symbols(b->grammar), label) : "";
         missing[label] &= left_out || !is_unknown_word(name);
         count += missing[label];
+        found += label != TRL_EPSILON && b->word[label] >= 0;
     }
     if (left_out)
         *left_out = count;
-    return left_out || count == 0 ? 0 : fail_missing(b, missing, count);
+    return (left_out && found > 0) || count == 0 ? 0 : fail_missing(b, missing, count, found == 0 && count > 1);
 }
 
 static int32_t count_labels(const trl_fst *fst)
@@ -347,55 +354,164 @@ static int has_one_word(const tree_builder *b, size_t first, size_t end)
     return first + 1 == end;
 }
 
-/* The arc for the ways from first to end, which have the next unit in common. */
-static int add_branch(tree_builder *b, branch from, size_t first, size_t end)
+/* States of trees with the same arcs are one, as far as weights go that round to the same: what two histories have in common behind their words is made once, so
+ * that the machine is never larger than it will be. */
+static uint64_t hash_arcs(const trl_arc *arcs, size_t count)
 {
-    const way *w = &b->ways[first];
-    int32_t unit = b->sorted[w->rank].units[from.depth];
-    branch to = {.first = first, .end = end, .depth = from.depth + 1, .cost = sum_of(b, first, end)};
-    int one = has_one_word(b, first, end);
-    int32_t word = one && !from.wrote ? w->word : 0;
-    if (end == first + 1 && b->sorted[w->rank].length == to.depth)
-        return add_arc(b, from.state, unit + 1, word, to.cost - from.cost, w->next);
-    to.wrote = from.wrote || one;
-    int code = trl__network_add_state(b->job, b->out, &to.state, b->err);
-    if (code == 0 && TRL_GROW(b->branches, b->branch_capacity, b->branch_count + 1) < 0)
-        code = trl__fail_memory(b->err);
-    if (code < 0)
-        return code;
-    b->branches[b->branch_count++] = to;
-    return add_arc(b, from.state, unit + 1, word, to.cost - from.cost, to.state);
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int32_t key[] = {arcs[i].ilabel, arcs[i].olabel, trl__network_rounded(arcs[i].weight.value),
+                               arcs[i].next};
+        hash = (hash ^ trl__tuple_hash(key, 4)) * 0x9E3779B97F4A7C15u;
+    }
+    return hash ^ hash >> 32;
 }
 
-/* The arcs of one state of a tree: ways that end here, then those that go on. */
-static int grow(tree_builder *b, branch from)
+static int has_arcs(const trl_fst *fst, int32_t state, const trl_arc *arcs, size_t count)
+{
+    int same = trl_fst_arc_count(fst, state) == count;
+    for (uint32_t i = 0; same && i < count; i++) {
+        trl_arc a = trl_fst_arc(fst, state, i);
+        same = a.ilabel == arcs[i].ilabel && a.olabel == arcs[i].olabel && a.next == arcs[i].next &&
+               trl__network_rounded(a.weight.value) == trl__network_rounded(arcs[i].weight.value);
+    }
+    return same;
+}
+
+static int enlarge_slots(tree_builder *b)
+{
+    size_t size = b->slot_count ? 2 * b->slot_count : 1024;
+    uint32_t *slots = trl__alloc_zero(size, sizeof *slots);
+    if (!slots)
+        return trl__fail_memory(b->err);
+    for (size_t i = 0; i < b->slot_count; i++) {
+        if (b->slots[i] == 0)
+            continue;
+        int32_t state = (int32_t)b->slots[i] - 1;
+        size_t count = trl_fst_arc_count(b->out, state);
+        if (TRL_GROW(b->arcs, b->arc_capacity, b->arc_count + count) < 0) {
+            trl__free(slots);
+            return trl__fail_memory(b->err);
+        }
+        for (size_t k = 0; k < count; k++)
+            b->arcs[b->arc_count + k] = trl_fst_arc(b->out, state, (uint32_t)k);
+        size_t at = hash_arcs(b->arcs + b->arc_count, count) & (size - 1);
+        while (slots[at])
+            at = (at + 1) & (size - 1);
+        slots[at] = b->slots[i];
+    }
+    trl__free(b->slots);
+    b->slots = slots;
+    b->slot_count = size;
+    return 0;
+}
+
+static int copy_arcs(tree_builder *b, int32_t state, const trl_arc *arcs, size_t count)
 {
     int code = 0;
-    size_t i = from.first;
-    for (int32_t symbol = 1; code == 0 && i < from.end && b->sorted[b->ways[i].rank].length == from.depth; i++)
-        code = add_arc(b, from.state, symbol_label(b, symbol++), from.wrote ? 0 : b->ways[i].word,
-                       b->ways[i].cost - from.cost, b->ways[i].next);
-    while (code == 0 && i < from.end) {
-        int32_t unit = b->sorted[b->ways[i].rank].units[from.depth];
-        size_t end = i + 1;
-        while (end < from.end && b->sorted[b->ways[end].rank].units[from.depth] == unit)
-            end++;
-        code = add_branch(b, from, i, end);
-        i = end;
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = trl_fst_add_arc(b->out, state, arcs[i], b->err);
+    return code;
+}
+
+/* The state with the arcs on the stack from `first` on, new or old. */
+static int find_state(tree_builder *b, size_t first, int32_t *state)
+{
+    size_t count = b->arc_count - first;
+    if (3 * b->slot_count <= 4 * b->tree_states && enlarge_slots(b) < 0)
+        return TRL_ENOMEM;
+    size_t at = hash_arcs(b->arcs + first, count) & (b->slot_count - 1);
+    for (; b->slots[at]; at = (at + 1) & (b->slot_count - 1))
+        if (has_arcs(b->out, (int32_t)b->slots[at] - 1, b->arcs + first, count)) {
+            *state = (int32_t)b->slots[at] - 1;
+            return 0;
+        }
+    int code = trl__network_add_state(b->job, b->out, state, b->err);
+    if (code == 0) {
+        b->slots[at] = (uint32_t)*state + 1;
+        b->tree_states++;
+        code = copy_arcs(b, *state, b->arcs + first, count);
     }
     return code;
 }
 
-/* From the ways at hand; costs stay as they are at the root. */
+static int push_arc(tree_builder *b, trl_arc arc)
+{
+    if (TRL_GROW(b->arcs, b->arc_capacity, b->arc_count + 1) < 0)
+        return trl__fail_memory(b->err);
+    b->arcs[b->arc_count++] = arc;
+    return 0;
+}
+
+static int push_branch(tree_builder *b, branch next)
+{
+    if (TRL_GROW(b->branches, b->branch_capacity, b->branch_count + 1) < 0)
+        return trl__fail_memory(b->err);
+    next.first_arc = b->arc_count;
+    next.symbol = 1;
+    b->branches[b->branch_count++] = next;
+    return 0;
+}
+
+/* The ways from first to end have the next unit in common: an arc, or a branch that will be one. */
+static int go_on(tree_builder *b, const branch *from, size_t first, size_t end)
+{
+    const way *w = &b->ways[first];
+    int one = has_one_word(b, first, end);
+    branch to = {.first = first, .end = end, .depth = from->depth + 1, .cost = sum_of(b, first, end)};
+    to.wrote = from->wrote || one;
+    to.arc = (trl_arc){b->sorted[w->rank].units[from->depth] + 1,
+                       one && !from->wrote ? w->word : 0,
+                       {(float)(to.cost - from->cost), 0},
+                       w->next};
+    int is_end = end == first + 1 && b->sorted[w->rank].length == to.depth;
+    return is_end ? push_arc(b, to.arc) : push_branch(b, to);
+}
+
+/* The next arc of the branch on top: of a way that ends here, or of those that go on with one unit. */
+static int grow(tree_builder *b)
+{
+    branch *top = &b->branches[b->branch_count - 1];
+    const way *w = &b->ways[top->first];
+    size_t first = top->first, end = first + 1;
+    const said *said_here = &b->sorted[w->rank];
+    if (said_here->length == top->depth) {
+        top->first = end;
+        return push_arc(b, (trl_arc){symbol_label(b, top->symbol++),
+                                     top->wrote ? 0 : w->word,
+                                     {(float)(w->cost - top->cost), 0},
+                                     w->next});
+    }
+    int32_t unit = said_here->units[top->depth];
+    while (end < top->end && b->sorted[b->ways[end].rank].units[top->depth] == unit)
+        end++;
+    top->first = end;
+    const branch from = *top; /* the stack may move */
+    return go_on(b, &from, first, end);
+}
+
+/* The branch on top has all its arcs, and becomes a state. */
+static int close_branch(tree_builder *b)
+{
+    branch done = b->branches[--b->branch_count];
+    int code = find_state(b, done.first_arc, &done.arc.next);
+    b->arc_count = done.first_arc;
+    return code < 0 ? code : push_arc(b, done.arc);
+}
+
+/* From the ways at hand; costs stay as they are at the root. States come after those that they lead to. */
 static int grow_tree(tree_builder *b, int32_t root)
 {
     if (b->way_count > 0)
         qsort(b->ways, b->way_count, sizeof *b->ways, by_rank);
     break_ties(b);
-    int code = grow(b, (branch){.state = root, .end = b->way_count});
-    while (code == 0 && b->branch_count > 0)
-        code = grow(b, b->branches[--b->branch_count]);
-    return code;
+    b->arc_count = b->branch_count = 0;
+    int code = push_branch(b, (branch){.end = b->way_count});
+    while (code == 0 && (b->branch_count > 1 || b->branches[0].first < b->branches[0].end)) {
+        const branch *top = &b->branches[b->branch_count - 1];
+        code = top->first < top->end ? grow(b) : close_branch(b);
+    }
+    return code < 0 ? code : copy_arcs(b, root, b->arcs, b->arc_count);
 }
 
 /* ---- Roots ---- */
@@ -483,6 +599,8 @@ int trl__network_words(trl__network_job *job, const trl_fst *grammar, size_t *le
     trl__free(b.word);
     trl__free(b.ways);
     trl__free(b.branches);
+    trl__free(b.arcs);
+    trl__free(b.slots);
     if (code < 0) {
         trl_fst_destroy(b.out);
         b.out = NULL;

@@ -86,7 +86,7 @@ refuse 3 "no pronunciation of 1 word of the grammar: B;" m.trm small.txt model.a
 expect 0 "$TRELLIS" graph m.trm small.txt model.arpa --skip-missing -o some.trg
 contains "$err" "1 word of the grammar left out" "--skip-missing"
 tr '[:upper:]' '[:lower:]' <lexicon.txt >lower.txt
-refuse 3 "no pronunciation of 3 words" m.trm lower.txt model.arpa
+refuse 3 "no pronunciation of any of the 3 words" m.trm lower.txt model.arpa
 expect 0 "$TRELLIS" graph -q m.trm lower.txt model.arpa --fold-case -o folded.trg
 printf 'A aa\nC cc\n' >foreign.txt
 refuse 3 "the word C has the phone cc, which is not in the model" m.trm foreign.txt --loop

@@ -477,8 +477,7 @@ static void test_strings_of_compositions(void **state)
         } else {
             must(code);
             for (int32_t w = 1; w < c.graph->words; w++)
-                own_word[w] =
-                    (int32_t)trl_symbols_find(c.words, trl_symbols_name(trl_graph_words(c.graph), w));
+                own_word[w] = (int32_t)trl_symbols_find(c.words, trl_symbols_name(trl_graph_words(c.graph), w));
             c.own_word = own_word;
             compose(&c);
             check_case(&c, i, LOOP_TOLERANCE);

@@ -2,6 +2,7 @@
 #include "small_tree.h"
 #include "container_repair.h"
 #include "decode/network.h"
+#include "decode/ngram_rows.h"
 
 #include <trellis/fst_file.h>
 
@@ -57,6 +58,27 @@ static trl_graph *example(void)
     trl_model *model = finished_tree_model();
     trl_graph *graph = build(model, "ab AA B\na AA\n", LOOP("ab", "a"));
     must(trl_graph_fits(graph, model, &err));
+    trl_model_destroy(model);
+    return graph;
+}
+
+/* With a language model beside it: two histories, one of which backs off to the other. */
+static trl_graph *example_on_the_fly(void)
+{
+    trl_model *model = finished_tree_model();
+    trl_lexicon *lexicon = lexicon_of("ab AA B\na AA\nb B AA\n");
+    trl_fst *grammar = LOOP("ab", "a", "b");
+    trl_graph_options o = trl_graph_defaults();
+    trl_graph *graph;
+    o.on_the_fly = 1;
+    must(trl_fst_add_states(grammar, 1, &err));
+    must(trl_fst_add_arc(grammar, 1, (trl_arc){0, 0, {0.5f, 0}, 0}, &err));
+    must(trl_fst_add_arc(grammar, 1, (trl_arc){2, 2, {0.25f, 0}, 1}, &err));
+    must(trl_fst_add_arc(grammar, 0, (trl_arc){3, 3, {0.75f, 0}, 1}, &err));
+    must(trl_graph_build(model, lexicon, grammar, &o, &graph, NULL, &err));
+    assert_int_equal(trl_graph_ngrams(graph), 5);
+    trl_lexicon_destroy(lexicon);
+    trl_fst_destroy(grammar);
     trl_model_destroy(model);
     return graph;
 }
@@ -330,9 +352,31 @@ static void reads_what_was_written(void **state)
     assert_int_equal(trl_graph_read(temp_path("m"), &again, &err), TRL_EFORMAT);
 }
 
-static unsigned char *file_of_example(size_t *size)
+/* Read and written again, it is the same file. */
+static void keeps_language_models(void **state)
 {
-    trl_graph *graph = example();
+    (void)state;
+    size_t size, size_again;
+    trl_graph *graph = example_on_the_fly(), *again;
+    trl_fst *fst;
+    must(trl_graph_write(graph, temp_path("g.trg"), &err));
+    must(trl_graph_read(temp_path("g.trg"), &again, &err));
+    must(trl_graph_write(again, temp_path("h.trg"), &err));
+    same_graph(graph, again);
+    assert_int_equal(trl_graph_ngrams(again), 5);
+    assert_int_equal(again->rows->root, graph->rows->root);
+    unsigned char *first = temp_read("g.trg", &size), *second = temp_read("h.trg", &size_again);
+    assert_int_equal(size, size_again);
+    assert_memory_equal(first, second, size);
+    free(first);
+    free(second);
+    assert_int_equal(trl_graph_to_fst(again, &fst, &err), TRL_EUNSUPPORTED);
+    trl_graph_destroy(graph);
+    trl_graph_destroy(again);
+}
+
+static unsigned char *file_of_example(trl_graph *graph, size_t *size)
+{
     must(trl_graph_write(graph, temp_path("g.trg"), &err));
     trl_graph_destroy(graph);
     return temp_read("g.trg", size);
@@ -346,12 +390,11 @@ static int from_memory(const unsigned char *bytes, size_t size, trl_graph **grap
     return code < 0 ? code : trl__graph_from_container(file, graph, &err);
 }
 
-static void sees_every_flipped_byte_and_cut(void **state)
+static void check_damage(trl_graph *example)
 {
-    (void)state;
     size_t size;
     trl_graph *graph;
-    unsigned char *bytes = file_of_example(&size);
+    unsigned char *bytes = file_of_example(example, &size);
     for (size_t i = 0; i < size; i++) {
         bytes[i] ^= 0x10;
         assert_true(from_memory(bytes, size, &graph) < 0);
@@ -362,6 +405,13 @@ static void sees_every_flipped_byte_and_cut(void **state)
         free(cut);
     }
     free(bytes);
+}
+
+static void sees_every_flipped_byte_and_cut(void **state)
+{
+    (void)state;
+    check_damage(example());
+    check_damage(example_on_the_fly());
 }
 
 /* Numbers that can't be, with checksums put right. */
@@ -414,6 +464,38 @@ static void refuses_nonsense(void **state)
     trl_graph_destroy(g);
 }
 
+static void refuses_nonsense_about_language_models(void **state)
+{
+    (void)state;
+    trl_graph *g = example_on_the_fly();
+    trl__ngram_rows *r = g->rows;
+    uint32_t set = 1;
+    WRONG(r->histories, 0, "the numbers of the language model");
+    WRONG(r->start, r->histories, "the numbers of the language model");
+    WRONG(r->surplus, NAN, "the numbers of the language model");
+    WRONG(r->first[0], 1, "belong to nothing");
+    WRONG(r->first[1], r->first[2] + 1, "history 0");
+    WRONG(r->shorter[1], 2, "history 1");
+    WRONG(r->shorter[0], 1, "without end");
+    WRONG(r->backing[1], INFINITY, "no number");
+    WRONG(r->final[1], NAN, "no number");
+    WRONG(r->word[0], 0, "n-gram 0");
+    WRONG(r->word[0], r->words, "n-gram 0");
+    WRONG(r->word[1], 1 + r->word[2], "n-gram");
+    WRONG(r->next[0], r->histories, "n-gram 0");
+    WRONG(r->cost[0], NAN, "n-gram 0");
+    WRONG(r->ahead[1], NAN, "word 1");
+    WRONG(r->ahead[1], INFINITY, "words that its language model lacks");
+    WRONG(r->reach[1], (uint32_t)r->sets, "a set of words that is not there");
+    WRONG(r->set_first[1], r->set_first[r->sets] + 1, "set");
+    WRONG(r->ranges[0].begin, 0, "set");
+    WRONG(r->ranges[0].end, r->words + 1, "set");
+    WRONG(r->set_ahead[set], NAN, "set");
+    WRONG(g->level[0], -1, "level");
+    WRONG(g->level[0], g->states, "level");
+    trl_graph_destroy(g);
+}
+
 static void refuses_cycles_without_frames(void **state)
 {
     (void)state;
@@ -440,6 +522,7 @@ int main(void)
         cmocka_unit_test(survives_lack_of_memory),   cmocka_unit_test(knows_how_words_are_said),
         cmocka_unit_test(fits_its_model_alone),      cmocka_unit_test(refuses_foreign_machines),
         cmocka_unit_test(reads_what_was_written),    cmocka_unit_test(sees_every_flipped_byte_and_cut),
+        cmocka_unit_test(keeps_language_models),     cmocka_unit_test(refuses_nonsense_about_language_models),
         cmocka_unit_test(refuses_nonsense),          cmocka_unit_test(refuses_cycles_without_frames),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
