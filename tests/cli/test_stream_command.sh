@@ -58,6 +58,8 @@ expect 0 "$TRELLIS" decode tones.trm loop.trg - -q <open.wav
 same stdin "a header that leaves the length open"
 expect 0 "$TRELLIS" decode tones.trm loop.trg - -q --raw "$rate" <all.raw
 same stdin "samples without a header"
+expect 0 "$TRELLIS" decode tones.trm loop.trg - -q --raw "$rate" < <(cat all.raw && printf x)
+same stdin "an end in the middle of a sample"
 expect 0 "$TRELLIS" decode tones.trm loop.trg - -q --channel 1 <stereo.wav
 same stdin "the second channel"
 decode 0 all.raw -q --raw "$rate" -o kept.txt
