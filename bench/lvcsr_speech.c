@@ -13,7 +13,9 @@
 /* To be raised when other sound comes out of the same text. */
 #define RECIPE 1
 
-enum { BATCH = 200 /* sentences; their length is known when they are spoken */, THREADS = 2 };
+#define LONG 4.0 /* seconds: what a sentence takes, about. How long it really is, is known when it is spoken */
+
+enum { BATCH = 200 /* sentences that are given to the threads together */, THREADS = 2 };
 
 /* ---- A part: training or test ---- */
 
@@ -89,7 +91,9 @@ static double make_part(speech_part *p, trl_pool *pool)
     snprintf(path, sizeof path, "%.4000s/%s", p->folder, p->name);
     mkdir(path, 0777);
     while (spoken < p->wanted && p->first < p->sentences->spoken_count) {
-        size_t left = p->sentences->spoken_count - p->first, count = left < BATCH ? left : BATCH;
+        size_t left = p->sentences->spoken_count - p->first, count = 1 + (size_t)((p->wanted - spoken) / LONG);
+        count = count < BATCH ? count : BATCH;
+        count = count < left ? count : left;
         bench_check(trl_pool_for(pool, count, speak_one, p, &err), &err);
         for (size_t i = 0; i < count; i++)
             spoken += p->seconds[i];
@@ -105,10 +109,9 @@ static void name_folder(const lvcsr_speech_sizes *sizes, char folder[4096])
 {
     uint64_t parts[2] = {lvcsr_text_hash(), RECIPE};
     char text[400];
-    int length =
-        snprintf(text, sizeof text, "%llx %llx %zu %zu %g %g %g %d %d", (unsigned long long)parts[0],
-                 (unsigned long long)parts[1], sizes->text.lines, sizes->text.words, sizes->text.prune, sizes->train,
-                 sizes->test, sizes->train_speakers, sizes->test_speakers);
+    int length = snprintf(text, sizeof text, "%llx %llx %zu %zu %g %g %g %d %d", (unsigned long long)parts[0],
+                          (unsigned long long)parts[1], sizes->text.lines, sizes->text.words, sizes->text.prune,
+                          sizes->train, sizes->test, sizes->train_speakers, sizes->test_speakers);
     snprintf(folder, 4096, "%s/bench/lvcsr-%016llx", TRELLIS_BUILD_DIR,
              (unsigned long long)trl__hash(text, (size_t)length));
 }

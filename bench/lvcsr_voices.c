@@ -28,14 +28,26 @@ typedef struct voice_kind {
 } voice_kind;
 
 /* Voices that whisper, sing or are robots are not among them. flite's better ones take ten times as long as espeak-ng's. */
-static const voice_kind train_kinds[] = {
-    {"flite", "slt", 180, 1.0},         {"flite", "rms", 100, 1.0},          {"flite", "kal16", 110, 1.0},
-    {"espeak-ng", "en-us", 45, 165},    {"espeak-ng", "en-us+m1", 40, 165},  {"espeak-ng", "en-us+m2", 35, 170},
-    {"espeak-ng", "en-us+m3", 50, 160}, {"espeak-ng", "en-us+m4", 45, 180},  {"espeak-ng", "en-us+m5", 30, 155},
-    {"espeak-ng", "en-us+m6", 55, 165}, {"espeak-ng", "en-us+f1", 50, 165},  {"espeak-ng", "en-us+f2", 55, 160},
-    {"espeak-ng", "en-us+f3", 60, 175}, {"espeak-ng", "en-us+f4", 45, 160},  {"espeak-ng", "en-us+Annie", 50, 165},
-    {"espeak-ng", "en-us+steph", 50, 165}, {"espeak-ng", "en-us+john", 45, 165}, {"espeak-ng", "en-us+linda", 50, 170},
-    {"espeak-ng", "en-us+klatt3", 45, 165}, {"espeak-ng", "en-us+Alex", 45, 165}};
+static const voice_kind train_kinds[] = {{"flite", "slt", 180, 1.0},
+                                         {"flite", "rms", 100, 1.0},
+                                         {"flite", "kal16", 110, 1.0},
+                                         {"espeak-ng", "en-us", 45, 165},
+                                         {"espeak-ng", "en-us+m1", 40, 165},
+                                         {"espeak-ng", "en-us+m2", 35, 170},
+                                         {"espeak-ng", "en-us+m3", 50, 160},
+                                         {"espeak-ng", "en-us+m4", 45, 180},
+                                         {"espeak-ng", "en-us+m5", 30, 155},
+                                         {"espeak-ng", "en-us+m6", 55, 165},
+                                         {"espeak-ng", "en-us+f1", 50, 165},
+                                         {"espeak-ng", "en-us+f2", 55, 160},
+                                         {"espeak-ng", "en-us+f3", 60, 175},
+                                         {"espeak-ng", "en-us+f4", 45, 160},
+                                         {"espeak-ng", "en-us+Annie", 50, 165},
+                                         {"espeak-ng", "en-us+steph", 50, 165},
+                                         {"espeak-ng", "en-us+john", 45, 165},
+                                         {"espeak-ng", "en-us+linda", 50, 170},
+                                         {"espeak-ng", "en-us+klatt3", 45, 165},
+                                         {"espeak-ng", "en-us+Alex", 45, 165}};
 static const voice_kind new_kinds[] = {{"espeak-ng", "en-us+m7", 40, 165},
                                        {"espeak-ng", "en-us+f5", 60, 165},
                                        {"flite", "awb", 130, 1.05},
@@ -52,8 +64,8 @@ lvcsr_voice *lvcsr_voices(lvcsr_voice_set set, int count)
     lvcsr_voice *voices = fst_must(calloc((size_t)count + 1, sizeof *voices));
     for (int i = 0; i < count; i++) {
         int is_new = set == LVCSR_TEST_VOICES && i % 3 == 2;
-        const voice_kind *k = is_new ? &new_kinds[(size_t)(i / 3) % COUNT(new_kinds)]
-                                     : &train_kinds[(size_t)i % COUNT(train_kinds)];
+        const voice_kind *k =
+            is_new ? &new_kinds[(size_t)(i / 3) % COUNT(new_kinds)] : &train_kinds[(size_t)i % COUNT(train_kinds)];
         uint64_t who = (uint64_t)i + (set == LVCSR_TEST_VOICES ? 1000 : 0);
         voices[i] = (lvcsr_voice){k->program,
                                   k->name,
