@@ -15,26 +15,31 @@ const lvcsr_kind lvcsr_kinds[LVCSR_KINDS] = {
 
 /* ---- The task ---- */
 
-/* Each so many-th utterance, and so some of every speaker. */
-static void take_part(lvcsr_task *t)
+/* Each so many-th utterance, and so some of every speaker, as a folder beside that of all. */
+static trl_corpus *read_part(lvcsr_task *t, const char *folder, size_t every, char path[4300])
 {
     trl_error err;
-    char path[4300];
-    size_t count = trl_corpus_count(t->test);
-    unsigned char *apart = fst_must(calloc(count + 1, 1));
-    for (size_t i = 0; i < count; i += t->sizes.every)
+    trl_corpus *all, *part;
+    snprintf(path, 4300, "%.4200s-%zu", folder, every);
+    bench_check(trl_corpus_read(folder, NULL, t->findings, &all, &err), &err);
+    if (every <= 1) {
+        snprintf(path, 4300, "%.4200s", folder);
+        return all;
+    }
+    unsigned char *apart = fst_must(calloc(trl_corpus_count(all) + 1, 1));
+    for (size_t i = 0; i < trl_corpus_count(all); i += every)
         apart[i] = 1;
-    snprintf(path, sizeof path, "%.4200s-%zu", t->speech.test, t->sizes.every);
-    bench_check(trl_corpus_write(t->test, apart, 1, path, &err), &err);
-    trl_corpus_destroy(t->test);
-    bench_check(trl_corpus_read(path, NULL, t->findings, &t->test, &err), &err);
-    snprintf(t->said, sizeof t->said, "%.4200s/text", path);
+    bench_check(trl_corpus_write(all, apart, 1, path, &err), &err);
+    bench_check(trl_corpus_read(path, NULL, t->findings, &part, &err), &err);
+    trl_corpus_destroy(all);
     free(apart);
+    return part;
 }
 
 const char *lvcsr_task_open(lvcsr_task *t, lvcsr_bench *b, const lvcsr_task_sizes *sizes)
 {
     trl_error err;
+    char path[4300];
     *t = (lvcsr_task){.bench = b, .sizes = *sizes};
     const char *why = lvcsr_speech_open(&t->speech, &sizes->speech);
     if (why)
@@ -42,10 +47,8 @@ const char *lvcsr_task_open(lvcsr_task *t, lvcsr_bench *b, const lvcsr_task_size
     bench_check(trl_findings_create(&t->findings, &err), &err);
     bench_check(trl_pool_create(THREADS, &t->pool, &err), &err);
     bench_check(trl_lexicon_read(t->speech.lexicon, NULL, &t->lexicon, &err), &err);
-    bench_check(trl_corpus_read(t->speech.test, NULL, t->findings, &t->test, &err), &err);
-    snprintf(t->said, sizeof t->said, "%.4200s/text", t->speech.test);
-    if (t->sizes.every > 1)
-        take_part(t);
+    t->test = read_part(t, t->speech.test, t->sizes.every, path);
+    snprintf(t->said, sizeof t->said, "%.4200s/text", path);
     return NULL;
 }
 
@@ -59,10 +62,10 @@ void lvcsr_task_close(lvcsr_task *t)
 
 /* ---- Models ---- */
 
-/* Trained from `from` (NULL: a flat start), unless it was already. */
-static trl_model *get_trained(lvcsr_task *t, const char *name, const trl_model *from, trl_train_options o)
+/* Trained on each so many-th utterance, unless it was already. */
+static trl_model *get_trained(lvcsr_task *t, const char *name, size_t every, trl_train_options o)
 {
-    char path[4300];
+    char path[4300], folder[4300];
     trl_error err;
     trl_model *model;
     snprintf(path, sizeof path, "%.4000s/%s.trm", t->speech.folder, name);
@@ -70,12 +73,10 @@ static trl_model *get_trained(lvcsr_task *t, const char *name, const trl_model *
         bench_check(trl_model_read(path, &model, &err), &err);
         return model;
     }
-    trl_corpus *corpus;
+    trl_corpus *corpus = read_part(t, t->speech.train, every, folder);
     trl_frontend *frontend = train_frontend();
     double start = bench_wall_seconds(), cpu = bench_cpu_seconds();
-    o.from = from;
     o.skip_bad = 1;
-    bench_check(trl_corpus_read(t->speech.train, NULL, t->findings, &corpus, &err), &err);
     bench_check(trl_train(corpus, t->lexicon, frontend, &o, t->pool, t->findings, &model, &err), &err);
     bench_check(trl_model_write(model, path, &err), &err);
     printf("  (%s trained: %d tied states, %d Gaussians; %.0f s by the clock, %.0f s of processors, %zu findings)\n",
@@ -92,12 +93,13 @@ static trl_model *get_model(lvcsr_task *t, int gaussians)
     trl_train_options o = trl_train_defaults();
     o.iterations = t->sizes.iterations;
     o.components = MONO_GAUSSIANS;
-    trl_model *mono = get_trained(t, "mono", NULL, o);
+    trl_model *mono = get_trained(t, "mono", t->sizes.mono_every, o);
     o.stages = "tri";
     o.leaves = t->sizes.leaves;
     o.context_gaussians = (int64_t)t->sizes.leaves * gaussians;
     snprintf(name, sizeof name, "tri-%d-%d", t->sizes.leaves, gaussians);
-    trl_model *model = get_trained(t, name, mono, o);
+    o.from = mono;
+    trl_model *model = get_trained(t, name, 1, o);
     trl_model_destroy(mono);
     return model;
 }
