@@ -76,12 +76,17 @@ static trl_model *get_trained(lvcsr_task *t, const char *name, size_t every, trl
     trl_corpus *corpus = read_part(t, t->speech.train, every, folder);
     trl_frontend *frontend = train_frontend();
     double start = bench_wall_seconds(), cpu = bench_cpu_seconds();
+    size_t before = trl_findings_count(t->findings);
     o.skip_bad = 1;
     bench_check(trl_train(corpus, t->lexicon, frontend, &o, t->pool, t->findings, &model, &err), &err);
     bench_check(trl_model_write(model, path, &err), &err);
-    printf("  (%s trained: %d tied states, %d Gaussians; %.0f s by the clock, %.0f s of processors, %zu findings)\n",
-           name, trl_model_tied_states(model), model->first_gaussian[model->tied_states], bench_wall_seconds() - start,
-           bench_cpu_seconds() - cpu, trl_findings_count(t->findings));
+    printf("  (%s trained: %d tied states, %d Gaussians; %.0f s by the clock, %.0f s of processors)\n", name,
+           trl_model_tied_states(model), model->first_gaussian[model->tied_states], bench_wall_seconds() - start,
+           bench_cpu_seconds() - cpu);
+    if (trl_findings_count(t->findings) > before)
+        printf("  (%zu findings, the first: %s: %s)\n", trl_findings_count(t->findings) - before,
+               trl_finding_name(trl_findings_get(t->findings, before)->kind),
+               trl_findings_get(t->findings, before)->message);
     trl_frontend_destroy(frontend);
     trl_corpus_destroy(corpus);
     return model;

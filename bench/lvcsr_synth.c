@@ -27,6 +27,7 @@ static const synth_sizes full = {.task = {.speech = {.text = {150000, 60000, 1e-
                                                      .test_speakers = 18},
                                           .leaves = 4600,
                                           .iterations = 2,
+                                          .mono_every = 8,
                                           .every = 1},
                                  .timed = 30,
                                  .runs = 3,

@@ -12,7 +12,7 @@
 #define TEST_TEXT "text/europarl.test1k.en"
 #define LONGEST_LINE 16384
 
-enum { SHORTEST = 4, LONGEST = 20 }; /* words of a sentence that is spoken */
+enum { SHORTEST = 4, LONGEST = 20, LONGEST_TEST = 30 }; /* words of a sentence that is spoken */
 
 /* ---- What is there ---- */
 
@@ -140,7 +140,7 @@ static void choose_vocabulary(lvcsr_text *text)
     free(words);
 }
 
-static int can_be_spoken(const lvcsr_text *text, const fst_text *t, size_t line)
+static int can_be_spoken(const lvcsr_text *text, const fst_text *t, size_t line, size_t longest)
 {
     size_t length = t->first[line + 1] - t->first[line];
     for (size_t i = t->first[line]; i < t->first[line + 1]; i++) {
@@ -148,14 +148,14 @@ static int can_be_spoken(const lvcsr_text *text, const fst_text *t, size_t line)
         if (place < 0 || !text->chosen[place])
             return 0;
     }
-    return length >= SHORTEST && length <= LONGEST;
+    return length >= SHORTEST && length <= longest;
 }
 
-static void choose_sentences(const lvcsr_text *text, lvcsr_sentences *s)
+static void choose_sentences(const lvcsr_text *text, lvcsr_sentences *s, size_t longest)
 {
     s->spoken = fst_must(malloc((s->text.lines + 1) * sizeof *s->spoken));
     for (size_t line = 0; line < s->text.lines; line++)
-        if (can_be_spoken(text, &s->text, line))
+        if (can_be_spoken(text, &s->text, line, longest))
             s->spoken[s->spoken_count++] = line;
 }
 
@@ -201,8 +201,8 @@ void lvcsr_text_read(lvcsr_text *text, const lvcsr_text_sizes *sizes)
     read_spoken(TRAIN_TEXT, sizes->lines, &text->train.text);
     read_spoken(TEST_TEXT, SIZE_MAX, &text->test.text);
     choose_vocabulary(text);
-    choose_sentences(text, &text->train);
-    choose_sentences(text, &text->test);
+    choose_sentences(text, &text->train, LONGEST);
+    choose_sentences(text, &text->test, LONGEST_TEST);
     leave_out_seen(text);
 }
 

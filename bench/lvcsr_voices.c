@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* posix_spawnp's file actions */
+#define _GNU_SOURCE /* environ */
 #include "lvcsr_voices.h"
 #include "base/fail.h"
 #include "base/random.h"
@@ -17,8 +17,6 @@
 
 #define RATE 16000
 #define SEED 2009
-
-extern char **environ;
 
 /* ---- Who speaks ---- */
 
@@ -123,8 +121,10 @@ static int speak(const lvcsr_voice *voice, const char *words, const char *path)
 
 /* ---- Sound ---- */
 
+#define NOISE ((size_t)4 * RATE) /* samples */
+
 struct lvcsr_noise {
-    float samples[4 * RATE]; /* mean square 1 */
+    float samples[NOISE]; /* mean square 1 */
 };
 
 /* White noise and some of it smoothed, as of rooms. */
@@ -132,14 +132,14 @@ lvcsr_noise *lvcsr_noise_create(void)
 {
     lvcsr_noise *noise = fst_must(malloc(sizeof *noise));
     double low = 0, power = 0;
-    for (size_t i = 0; i < COUNT(noise->samples); i++) {
+    for (size_t i = 0; i < NOISE; i++) {
         double white = (double)trl__random_normal(SEED, 5000, i);
         low = 0.95 * low + white;
         noise->samples[i] = (float)(white + 0.5 * low);
         power += (double)noise->samples[i] * (double)noise->samples[i];
     }
-    for (size_t i = 0; i < COUNT(noise->samples); i++)
-        noise->samples[i] /= (float)sqrt(power / (double)COUNT(noise->samples));
+    for (size_t i = 0; i < NOISE; i++)
+        noise->samples[i] /= (float)sqrt(power / (double)NOISE);
     return noise;
 }
 
@@ -149,7 +149,7 @@ static size_t put_into_room(const lvcsr_voice *voice, const lvcsr_noise *noise, 
 {
     size_t before = (size_t)(RATE * between(0.1, 0.3, 10000 + number, 0)),
            after = (size_t)(RATE * between(0.1, 0.3, 10000 + number, 1)), all = before + count + after;
-    size_t start = trl__random_bits(SEED, 10000 + number, 2) % COUNT(noise->samples);
+    size_t start = trl__random_bits(SEED, 10000 + number, 2) % NOISE;
     float tilt = (float)voice->microphone, last = 0;
     double power = 1e-12;
     float *room = fst_must(calloc(all, sizeof *room));
@@ -161,7 +161,7 @@ static size_t put_into_room(const lvcsr_voice *voice, const lvcsr_noise *noise, 
     double gain = between(0.03, 0.1, 10000 + number, 3) / sqrt(power / (double)(count + 1));
     double under = voice->noise * gain * sqrt(power / (double)(count + 1));
     for (size_t i = 0; i < all; i++) {
-        float mixed = (float)gain * room[i] + (float)under * noise->samples[(start + i) % COUNT(noise->samples)];
+        float mixed = (float)gain * room[i] + (float)under * noise->samples[(start + i) % NOISE];
         room[i] = fminf(fmaxf(mixed, -0.999f), 0.999f);
     }
     *out = room;
