@@ -120,6 +120,8 @@ typedef struct trl_decode_summary {
 typedef int (*trl_decode_fn)(void *user, const trl_decoding *decoding, trl_error *err);
 
 TRL_API trl_decode_options trl_decode_defaults(void);
+/* For vocabularies of tens of thousands of words and models of CMU Sphinx: what `trellis decode en-us` uses. */
+TRL_API trl_decode_options trl_decode_large_defaults(void);
 TRL_API int trl_decode_options_check(const trl_decode_options *options, trl_error *err);
 
 /* How often the corpus is gone through with this model, at most. */

@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#define LARGE_SCALE 0.125 /* of acoustic costs: the best of some on the recordings of pocketsphinx-testdata */
+
 typedef struct worker {
     trl__searcher searcher;
     trl__determinizer *determinizer; /* NULL: no lattices */
@@ -64,6 +66,13 @@ trl_decode_options trl_decode_defaults(void)
                                 .search_threads = 1,
                                 .likelihood_mode = TRL_LIKELIHOODS_AUTO,
                                 .ahead = 10};
+}
+
+trl_decode_options trl_decode_large_defaults(void)
+{
+    trl_decode_options o = trl_decode_defaults();
+    o.acoustic_scale = LARGE_SCALE;
+    return o;
 }
 
 trl__decode_options trl__search_options_of(const trl_decode_options *o)
