@@ -8,6 +8,8 @@
 #include <trellis/train.h>
 #include <unistd.h>
 
+#define JOINED 1.19 /* leaves of a tree for each tied state: those that hardly differ are joined again */
+
 enum { THREADS = 2, MONO_GAUSSIANS = 8 };
 
 const lvcsr_kind lvcsr_kinds[LVCSR_KINDS] = {
@@ -100,7 +102,7 @@ static trl_model *get_model(lvcsr_task *t, int gaussians)
     o.components = MONO_GAUSSIANS;
     trl_model *mono = get_trained(t, "mono", t->sizes.mono_every, o);
     o.stages = "tri";
-    o.leaves = t->sizes.leaves;
+    o.leaves = (int)(JOINED * t->sizes.leaves);
     o.context_gaussians = (int64_t)t->sizes.leaves * gaussians;
     snprintf(name, sizeof name, "tri-%d-%d", t->sizes.leaves, gaussians);
     o.from = mono;

@@ -22,7 +22,7 @@
 
 typedef struct lvcsr_task_sizes {
     lvcsr_speech_sizes speech;
-    int leaves;        /* tied states of a tree, at most */
+    int leaves;        /* tied states, about */
     int iterations;    /* of training, per round */
     size_t mono_every; /* each so many-th utterance of the training is enough for phones without context */
     size_t every;      /* each so many-th utterance of the test is used; 1: all */

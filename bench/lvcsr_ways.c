@@ -16,8 +16,8 @@ const lvcsr_way lvcsr_ways[LVCSR_WAYS] = {
     {"one thread", "one", 1, 0, TRL_LIKELIHOODS_BLOCK, TRL_SEARCH_OWNER},
     {"two threads", "two", 2, 0, TRL_LIKELIHOODS_BLOCK, TRL_SEARCH_OWNER},
     {"two threads, merge", "two_merge", 2, 0, TRL_LIKELIHOODS_BLOCK, TRL_SEARCH_MERGE},
-    {"look-ahead", "lookahead", 1, 1, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER},
-    {"two threads, look-ahead", "both", 2, 0, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER},
+    {"look-ahead of all states", "lookahead", 1, 1, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER},
+    {"two threads, look-ahead of all", "both", 2, 0, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER},
     {"two threads, look-ahead, merge", "both_merge", 2, 0, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_MERGE},
     {"two threads, as it chooses", "auto", 2, 0, TRL_LIKELIHOODS_AUTO, TRL_SEARCH_OWNER}};
 const lvcsr_way lvcsr_on_demand = {"two threads, on demand", "demand", 2, 0, TRL_LIKELIHOODS_DEMAND, TRL_SEARCH_MERGE};
@@ -144,6 +144,8 @@ void lvcsr_stage_time(const lvcsr_stage *s, double beam, int runs, lvcsr_cost co
         open_runner(&runners[way], s, &o);
         costs[way].seconds = 0;
     }
+    for (int way = 0; s->count > 0 && way < LVCSR_WAYS; way++)
+        search(&runners[way], 0); /* memory grows to what it takes, and the way that chooses has chosen */
     for (size_t i = 0; i < s->count * LVCSR_WAYS; i++)
         least[i] = INFINITY;
     for (int run = 0; run < runs; run++)

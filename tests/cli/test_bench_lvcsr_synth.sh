@@ -52,7 +52,7 @@ for model in result["where_time_goes"]:
         assert abs(time - 100) < 1e-3 and 0 < share["made"] <= 100.001 and 0 <= share["twice"] < 5, (model, way, share)
     assert abs(shares["both"]["made"] - 100) < 1e-3 and shares["demand"]["made"] < shares["one"]["made"], shares
     assert set(result["accuracy_at_real_time"][model]) == set(ways)
-    assert 0 < result[f"wer_{model}"] < 95 and result[f"least_vs_one_{model}"] <= result[f"both_vs_one_{model}"] * 1.001, result
+    assert 0 < result[f"wer_{model}"] < 95 and result[f"least_vs_one_{model}"] <= result[f"auto_vs_one_{model}"] * 1.001, result
 curves = [curve for curve in result["curves"] if curve["task"].startswith("synthesised")]
 assert len(curves) == len(ways) * len(result["where_time_goes"]), len(curves)
 for curve in curves:
