@@ -79,7 +79,8 @@ trl_decode_options lvcsr_options(const lvcsr_system *system, double beam, const 
 {
     trl_decode_options o = trl_decode_defaults();
     o.beam = beam;
-    o.lattice_beam = 1; /* only the best words are wanted */
+    o.least_active = 20; /* so that narrow beams are */
+    o.lattice_beam = 1;  /* only the best words are wanted */
     o.acoustic_scale = system->kind->acoustic_scale;
     o.search_threads = way->search_threads;
     o.score_threads = way->score_threads;
