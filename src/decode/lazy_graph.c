@@ -128,7 +128,7 @@ static size_t bytes_of(const trl__lazy_graph *lazy)
 {
     size_t state = 3 * sizeof *lazy->view.first + 2 * sizeof *lazy->view.final + sizeof *lazy->view.level;
     return lazy->state_capacity * state + lazy->arc_capacity * sizeof *lazy->view.arcs +
-           lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof(uint32_t);
+           lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof *lazy->pairs.slots;
 }
 
 int trl__lazy_graph_is_full(const trl__lazy_graph *lazy)
