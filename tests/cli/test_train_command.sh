@@ -20,6 +20,14 @@ for threads in 2 7; do
     expect 0 train -o other.trm --threads $threads
     cmp one.trm other.trm || wrong "$threads threads give another model"
 done
+python3 - other.trm.journal <<'END' || wrong "the journal's slowest utterances took longer than all of them"
+import json, sys
+for line in open(sys.argv[1]):
+    n = json.loads(line)
+    steps = sum(n[step] for step in ("load", "score", "alpha", "backtrack", "accumulate"))
+    slowest = sum(utterance["seconds"] for utterance in n["slowest"])
+    assert slowest <= 1.5 * steps, (n["iteration"], slowest, steps)
+END
 [ -d one.trm.work ] && wrong "the folder with checkpoints is still there"
 [ "$(wc -l <one.trm.journal)" = 7 ] || wrong "the journal has not one line per iteration"
 "$TRELLIS" model stat one.trm >stat || wrong "the model can't be read"
