@@ -132,7 +132,7 @@ decode 0 sounds --likelihoods scores.ark -q
 cmp -s out found.txt || wrong "other words from likelihoods: $(diff found.txt out | head -n 4)"
 expect 0 "$TRELLIS" features sounds --set num_ceps=7 -o narrow.trf -q
 expect 3 "$TRELLIS" model likelihoods tones.trm narrow.trf -o none.ark
-contains "$err" "narrow.trf: utterance anna01 has frames of 7 values, the model's have 13" "frames of another width"
+contains "$err" "narrow.trf: utterance anna00 has frames of 7 values, the model's have 13" "frames of another width"
 contains "$err" "features --model" "frames of another width"
 decode 3 sounds --likelihoods nothing.ark -q
 contains "$err" "nothing.ark" "no file of likelihoods"
