@@ -59,7 +59,7 @@ typedef struct trl_iteration {
 } trl_iteration;
 
 typedef struct trl_train_options {
-    trl_model_options model;
+    trl_model_options model; /* word_positions is -1 by default: 1 where stages with context follow, unless phones have such names */
     const char *stages;    /* names, with commas between; default "mono" */
     const trl_model *from; /* the first stage starts from this model; NULL: mono from a flat start */
     int em;                /* trl_em; default TRL_EM_SHARED, which best_component makes TRL_EM_VITERBI */
