@@ -32,7 +32,7 @@ static const synth_sizes full = {.task = {.speech = {.text = {150000, 60000, 1e-
                                  .timed = 30,
                                  .runs = 3,
                                  .beams = 6,
-                                 .beam = {3.5, 4.5, 5.5, 7, 9, 12}};
+                                 .beam = {5, 6.5, 8, 10, 12.5, 15}};
 static const synth_sizes small = {
     .task = {.speech = {.text = {10000, 5000, 0}, .train = 900, .test = 60, .train_speakers = 20, .test_speakers = 6},
              .leaves = 300,
@@ -42,7 +42,7 @@ static const synth_sizes small = {
     .timed = 4,
     .runs = 1,
     .beams = 3,
-    .beam = {5, 7, 10}};
+    .beam = {7, 10, 14}};
 static const synth_sizes tiny = {
     .task = {.speech = {.text = {2000, 1000, 0}, .train = 100, .test = 20, .train_speakers = 20, .test_speakers = 5},
              .leaves = 60,
