@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const lvcsr_part *const parts[] = {&lvcsr_english};
+static const lvcsr_part *const parts[] = {&lvcsr_english, &lvcsr_states, &lvcsr_synth};
 
 static void run_part(lvcsr_bench *b, const lvcsr_part *part)
 {

@@ -64,5 +64,7 @@ void lvcsr_print_curves(const lvcsr_bench *b); /* a table of each, "curves" in t
 /* ---- Parts ---- */
 
 extern const lvcsr_part lvcsr_english; /* en-us beside pocketsphinx: AN4, TIMIT, pocketsphinx-testdata */
+extern const lvcsr_part lvcsr_states;  /* likelihoods of all states against the peak of the processor */
+extern const lvcsr_part lvcsr_synth;   /* synthesised speech, models trained on it: threads and look-ahead */
 
 #endif
