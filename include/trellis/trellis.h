@@ -7,6 +7,7 @@
 #include <trellis/api.h>
 #include <trellis/audio.h>
 #include <trellis/audio_stream.h>
+#include <trellis/bam.h>
 #include <trellis/bam_key.h>
 #include <trellis/corpus.h>
 #include <trellis/decode.h>
