@@ -71,6 +71,38 @@ TRL_API int trl_bam_sort(const char *input, const char *output, size_t memory, t
 TRL_API int trl_bam_reduce(const char *input, const trl_bam_options *options, trl_pool *pool, const char *output,
                            trl_bam_counts *counts, trl_error *err);
 
+/* ---- all of it on one machine ---- */
+
+typedef struct trl_bam_train_options {
+    trl_bam_options bam;
+    trl_align_options aligning; /* progress: of the mapper, in utterances */
+    int shards;                 /* parts that the sorted records are cut into, each reduced by a thread; default 16 */
+    int partitions;             /* of the store; default 1 */
+    size_t memory;              /* bytes of records that are sorted at a time; default 256 MiB */
+    /* Called when all is mapped, with the bytes that will be reduced; what it returns is told of them and stays the caller's. NULL: silent. */
+    trl_progress *(*begin_reducing)(void *user, uint64_t bytes);
+    void *user;
+} trl_bam_train_options;
+
+typedef struct trl_bam_train_summary {
+    trl_bam_counts counts;
+    trl_align_summary aligned; /* in this run */
+    uint64_t resumed;          /* utterances that an earlier run had mapped */
+    uint64_t packed;           /* bytes on disk between mapper and reducer */
+    size_t runs, shards;
+    size_t reduced_before;      /* shards that an earlier run had reduced */
+    uint64_t largest, smallest; /* bytes of records of a shard */
+} trl_bam_train_summary;
+
+TRL_API trl_bam_train_options trl_bam_train_defaults(void);
+
+/* From a corpus to a store (bam_store.h). Working files are in STORE.work, beside the store, and go away at the end; a run that was killed goes on where it was when it is
+ * started again with the same model, corpus, lexicon and options (threads may differ). The same store for any number of threads and shards. Memory: options->memory while
+ * mapping; while reducing, for each thread, `order` times most_frames frames and half a megabyte for each `memory` bytes of records. */
+TRL_API int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                          const trl_bam_train_options *options, trl_pool *pool, trl_findings *skipped,
+                          const char *store, trl_bam_train_summary *summary, trl_error *err);
+
 /* A stream as text, a line per record, at most `most` of them (0: all). Returns as trl_bam_sort. */
 TRL_API int trl_bam_print(const char *input, int with_frames, uint64_t most, const char *output, trl_error *err);
 

@@ -54,6 +54,9 @@ uint64_t trl__bam_model_hash(const trl_model *model);
 uint64_t trl__bam_utterance_hash(uint64_t seed, const char *id);
 uint64_t trl__bam_frame_hash(uint64_t utterance, uint32_t frame);
 
+/* Who gets records. */
+typedef int (*trl__bam_emit)(void *user, const unsigned char *body, size_t size, trl_error *err);
+
 /* Takes a body apart; what it claims is compared with its size. TRL_ECORRUPT says what is wrong. */
 int trl__bam_parse(const trl__bam_header *header, const unsigned char *body, size_t size, trl__bam_record *record,
                    trl_error *err);

@@ -19,10 +19,7 @@
 
 typedef struct trl__reducer trl__reducer;
 
-/* Records in the order of their keys; counts come last. */
-typedef int (*trl__bam_emit)(void *user, const unsigned char *body, size_t size, trl_error *err);
-
-/* first: NULL for the beginning of a stream. Header, options and pool must outlive it. */
+/* What is emitted comes in the order of its keys, the counts last. first: NULL for the beginning of a stream. Header, options and pool must outlive it. */
 int trl__reducer_create(const trl__bam_header *header, const trl_bam_options *options, trl_pool *pool,
                         const unsigned char *first, trl__bam_emit emit, void *user, trl__reducer **out, trl_error *err);
 void trl__reducer_destroy(trl__reducer *reducer);

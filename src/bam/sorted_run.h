@@ -1,4 +1,4 @@
-/* Sorted records on disk, packed by zstd in blocks of about a megabyte, with an index of the blocks' first keys: so a range of keys can be read
+/* Sorted records on disk, packed by zstd in blocks of about 256 KB, with an index of the blocks' first keys: so a range of keys can be read
  * without what lies before it.
  *
  *     trl__run_writer_open(put, user, key_size, tags, &writer, err);  trl__run_write(writer, body, size, err);
@@ -15,7 +15,7 @@
 
 #include "bam/bam_stream.h"
 
-#define TRL__RUN_TAGS 4 /* numbers of the caller's that the file carries */
+#define TRL__RUN_TAGS 6 /* numbers of the caller's that the file carries */
 
 typedef int (*trl__run_put)(void *user, const void *bytes, size_t size, trl_error *err);
 typedef struct trl__run_writer trl__run_writer;
