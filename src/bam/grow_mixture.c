@@ -9,11 +9,11 @@
 
 #define CHUNK 4096 /* frames whose sums are gathered at a time */
 
-/* A search of one state whose path is always in it: so the device's step 3 gathers what a mixture needs. */
+/* A search of one state, in which every frame is with certainty: so the device's step 3 gathers what a mixture needs. */
 typedef struct chunk_work {
     trl__stream *stream;
     trl_matrix frames;
-    int32_t *path; /* all zero: of a chunk */
+    float *gamma; /* all one: of a chunk */
 } chunk_work;
 
 struct trl__grower {
@@ -47,8 +47,11 @@ int trl__grower_create(int32_t dim, const trl_bam_options *options, trl_pool *po
     if (code == 0)
         code = trl__model_new(dim, &g->model, err);
     for (int i = 0; code == 0 && i < g->workers; i++) {
-        g->work[i].path = trl__alloc_zero(CHUNK, sizeof *g->work[i].path);
-        code = g->work[i].path ? trl_matrix_resize(&g->work[i].frames, CHUNK, (size_t)dim, err) : trl__fail_memory(err);
+        g->work[i].gamma = trl__alloc(CHUNK, sizeof *g->work[i].gamma);
+        for (size_t t = 0; g->work[i].gamma && t < CHUNK; t++)
+            g->work[i].gamma[t] = 1;
+        code =
+            g->work[i].gamma ? trl_matrix_resize(&g->work[i].frames, CHUNK, (size_t)dim, err) : trl__fail_memory(err);
         if (code == 0)
             code = trl__stream_create(g->device, &g->work[i].stream, err);
     }
@@ -76,7 +79,7 @@ void trl__grower_destroy(trl__grower *g)
     for (int i = 0; g->work && i < g->workers; i++) {
         trl__stream_destroy(g->work[i].stream);
         trl_matrix_free(&g->work[i].frames);
-        trl__free(g->work[i].path);
+        trl__free(g->work[i].gamma);
     }
     free_statistics(g);
     trl__free(g->work);
@@ -98,30 +101,36 @@ static int gather_chunk(void *user, size_t item, size_t slot, int worker, trl_er
     const trl__grower *g = user;
     chunk_work *w = &g->work[worker];
     static const int32_t zero[3] = {0};
-    static const float weight[1] = {0};
+    static const int64_t start[1] = {0};
     size_t first = item * CHUNK, count = g->sample->count - first < CHUNK ? g->sample->count - first : CHUNK;
     for (size_t i = 0; i < count; i++)
         memcpy(w->frames.data + i * g->sample->dim, trl__reservoir_frame(g->sample, first + i),
                g->sample->dim * sizeof *w->frames.data);
     w->frames.rows = count;
+    int32_t end = (int32_t)count;
+    double no_arcs[1];
+    const trl__row row = {.end = end};
     trl__search search = {.frames = &w->frames,
-                          .end = (int32_t)count,
+                          .end = end,
                           .combine = TRL__LOG_ADD,
+                          .rows = 1,
+                          .row = &row,
                           .nodes = 1,
                           .node_end = 1,
                           .node_tied = zero,
+                          .node_row = zero,
+                          .node_first = zero,
+                          .node_end_frame = &end,
                           .arc_first = zero,
                           .arc_from = zero,
-                          .arc_weight = weight,
                           .arc_transition = zero,
-                          .path = w->path,
-                          .path_arc = w->path,
-                          .last_arc = -1,
-                          .shares = 1};
+                          .gamma = w->gamma,
+                          .gamma_offset = start,
+                          .arc_count = no_arcs};
     trl__local_stats_zero(g->local[slot]);
     int code = trl__stream_frames(w->stream, g->parameters, &search, 1, err);
     if (code == 0)
-        code = trl__stream_accumulate(w->stream, g->parameters, &search, 1, g->local[slot], err);
+        code = trl__stream_accumulate_soft(w->stream, g->parameters, &search, 1, g->local[slot], err);
     return code < 0 ? code : trl__stream_wait(w->stream, err);
 }
 

@@ -15,7 +15,7 @@
 #define TAIL 24                        /* bytes: offset and size of the index, its checksum */
 #define BLOCK ((size_t)1 << 18)        /* bytes before packing, about */
 #define BLOCK_MOST ((uint32_t)1 << 31) /* a block has at least one record, which may be large */
-#define LEVEL 1                        /* features hardly shrink; the quickest that helps */
+#define LEVEL (-5)                     /* features hardly shrink; keys and back-offs do at any level */
 
 static void put_le64(unsigned char *b, uint64_t value)
 {
