@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FAN_IN 64 /* runs that are merged at once; each has a block of 256 KB, unpacked and packed */
+#define FAN_IN 64 /* runs that are merged at once; each has a block of 64 KB, unpacked and packed */
 
 /* The first eight bytes of the key decide nearly always: they lie beside the pointer. */
 typedef struct entry {

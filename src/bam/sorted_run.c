@@ -13,7 +13,7 @@
 #define MAGIC "trl-run\1"
 #define HEAD (8 + 8 * TRL__RUN_TAGS)
 #define TAIL 24                        /* bytes: offset and size of the index, its checksum */
-#define BLOCK ((size_t)1 << 18)        /* bytes before packing, about */
+#define BLOCK ((size_t)1 << 16)        /* bytes before packing, about */
 #define BLOCK_MOST ((uint32_t)1 << 31) /* a block has at least one record, which may be large */
 #define LEVEL (-5)                     /* features hardly shrink; keys and back-offs do at any level */
 

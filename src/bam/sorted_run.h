@@ -1,4 +1,4 @@
-/* Sorted records on disk, packed by zstd in blocks of about 256 KB, with an index of the blocks' first keys: so a range of keys can be read
+/* Sorted records on disk, packed by zstd in blocks of about 64 KB, with an index of the blocks' first keys: so a range of keys can be read
  * without what lies before it.
  *
  *     trl__run_writer_open(put, user, key_size, tags, &writer, err);  trl__run_write(writer, body, size, err);
