@@ -3,6 +3,8 @@
 #include "child_process.h"
 
 #include "bam/grow_mixture.h"
+#include "bam/key_ranges.h"
+#include "bam/record_sort.h"
 #include "bam/reducer.h"
 #include "base/bytes.h"
 #include "base/memory.h"
@@ -31,7 +33,7 @@ typedef struct sizes {
 static sizes choose(const bench_options *o)
 {
     if (o->tiny)
-        return (sizes){.triphones = 2, .share = 0.01, .frames = 8000, .sort_mb = 4, .lookups = 1000, .most_m5 = 4000};
+        return (sizes){.triphones = 2, .share = 0.01, .frames = 8000, .sort_mb = 4, .lookups = 1000, .most_m5 = 32000};
     return (sizes){.triphones = 10,
                    .share = o->quick ? 0.1 : 1,
                    .frames = 262144,
@@ -231,6 +233,47 @@ static void measure_sort(const sizes *z, const float *frames, const char *folder
     unlink(sorted);
 }
 
+static int put_file(void *user, const void *bytes, size_t size, trl_error *err)
+{
+    (void)err;
+    return fwrite(bytes, 1, size, user) == size ? 0 : TRL_EIO;
+}
+
+/* How even the ranges are that reducers get: of a stream whose first triphone, like silence, is most of it. */
+static void measure_balance(const char *folder, json_t *result)
+{
+    static const uint64_t tags[TRL__RUN_TAGS] = {0};
+    char path[4200];
+    trl__bam_reader reader;
+    trl__bam_record record;
+    trl__run_writer *writer;
+    trl__sorted_run *run;
+    trl__key_range *ranges;
+    size_t count;
+    trl_error err;
+    snprintf(path, sizeof path, "%s/stream", folder);
+    check(trl__bam_reader_open(path, &reader, &err), &err);
+    size_t key_size = trl_bam_key_size(reader.header.order);
+    FILE *file = tmpfile();
+    if (!file)
+        return bench_absent(result, "partition_balance", "no temporary file");
+    check(trl__run_writer_open(put_file, file, key_size, tags, &writer, &err), &err);
+    int code;
+    while ((code = trl__bam_read(&reader, &record, &err)) > 0)
+        check(trl__run_write(writer, record.body, record.size, &err), &err);
+    check(code, &err);
+    check(trl__run_writer_close(writer, &err), &err);
+    fflush(file);
+    check(trl__run_open(dup(fileno(file)), "run", key_size, &run, &err), &err);
+    fclose(file);
+    check(trl__key_ranges(&run, 1, 8, &ranges, &count, &err), &err);
+    bench_report(result, "partition_balance", (double)ranges[0].bytes / (double)ranges[count - 1].bytes, "x",
+                 "largest to smallest of 8 shards; the paper's: 35");
+    trl__free(ranges);
+    trl__run_close(run);
+    trl__bam_reader_close(&reader);
+}
+
 typedef struct key_list {
     unsigned char (*keys)[TRL_BAM_KEY_MOST];
     size_t count, capacity;
@@ -325,6 +368,7 @@ static int bench_run(const bench_options *options, json_t *result)
     bench_folder(folder, sizeof folder);
     measure_memory(&z, frames, folder, result);
     measure_reducer(&z, frames, folder, result);
+    measure_balance(folder, result);
     measure_mixture(&z, frames, result);
     measure_sort(&z, frames, folder, result);
     measure_lookups(&z, folder, result);

@@ -1,7 +1,7 @@
-/* The driver on one machine: the mapper's records are sorted in memory and written as runs; the keys of all runs are cut into ranges of about the same number of bytes,
- * wherever that is, also within the M-phones of one triphone, so that silence does not weigh on one thread; each range is merged and reduced; and the results are joined
+/* The driver on one machine: the mapper's records are sorted in memory and written as runs; the keys of all runs are cut into ranges (key_ranges.h); each range is merged and reduced; and the results are joined
  * in the store. A run or a range is a file that is there whole or not at all: what is there after a kill is not done again.
  */
+#include "bam/key_ranges.h"
 #include "bam/mapper.h"
 #include "bam/record_merge.h"
 #include "bam/record_sort.h"
@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <trellis/bam_store.h>
@@ -25,12 +24,6 @@
 
 /* What the tags of a run are: which job, up to which utterance; then what came since the run before. */
 enum { JOB, END, UTTERANCES, FRAMES, RECORDS, BYTES };
-
-typedef struct range {
-    const unsigned char *first, *end; /* keys; NULL: from the start, to the end */
-    uint64_t bytes;
-    size_t number;
-} range;
 
 typedef struct train_job {
     const trl_bam_train_options *options;
@@ -51,7 +44,7 @@ typedef struct train_job {
     trl__sorted_run **runs;
     size_t run_count, run_capacity;
 
-    range *ranges; /* the largest first */
+    trl__key_range *ranges; /* the largest first */
     trl_progress *reducing;
     size_t range_count;
     trl_bam_train_summary *summary;
@@ -282,70 +275,19 @@ static int map_all(train_job *j, const trl_model *model, const trl_lexicon *lexi
 
 /* ---- ranges ---- */
 
-typedef struct weighed_key {
-    const unsigned char *key;
-    uint64_t bytes;
-    size_t size;
-} weighed_key;
-
-static int by_key(const void *a, const void *b)
-{
-    const weighed_key *x = a, *y = b;
-    return memcmp(x->key, y->key, x->size);
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    const range *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : (x->number > y->number) - (x->number < y->number);
-}
-
-/* Cuts where the blocks of all runs, in the order of their first keys, have added up to a share of the whole. */
-static void cut(train_job *j, const weighed_key *keys, size_t count, uint64_t total)
-{
-    uint64_t share = total / (uint64_t)j->options->shards + 1, sum = 0;
-    range *now = &j->ranges[0];
-    *now = (range){0};
-    j->range_count = 1;
-    for (size_t i = 0; i < count; i++) {
-        int is_new = now->bytes > 0 && memcmp(keys[i].key, keys[i - 1].key, j->key_size) != 0;
-        if (is_new && sum >= share * j->range_count && j->range_count < (size_t)j->options->shards) {
-            now->end = keys[i].key;
-            now = &j->ranges[j->range_count];
-            *now = (range){.first = keys[i].key, .number = j->range_count++};
-        }
-        now->bytes += keys[i].bytes;
-        sum += keys[i].bytes;
-    }
-}
-
 static int make_ranges(train_job *j, trl_error *err)
 {
-    size_t blocks = 0, used = 0;
-    uint64_t total = 0;
-    for (size_t r = 0; r < j->run_count; r++)
-        blocks += j->runs[r]->count;
-    weighed_key *keys = trl__alloc(blocks + 1, sizeof *keys);
-    j->ranges = trl__alloc((size_t)j->options->shards, sizeof *j->ranges);
-    if (!keys || !j->ranges) {
-        trl__free(keys);
-        return trl__fail_memory(err);
-    }
-    for (size_t r = 0; r < j->run_count; r++)
-        for (size_t b = 0; b < j->runs[r]->count; b++) {
-            keys[used++] = (weighed_key){j->runs[r]->blocks[b].key, j->runs[r]->blocks[b].size, j->key_size};
-            total += j->runs[r]->blocks[b].size;
-            j->summary->packed += j->runs[r]->blocks[b].packed;
-        }
-    qsort(keys, used, sizeof *keys, by_key);
-    cut(j, keys, used, total);
-    trl__free(keys);
-    qsort(j->ranges, j->range_count, sizeof *j->ranges, by_bytes);
+    int code = trl__key_ranges(j->runs, j->run_count, (size_t)j->options->shards, &j->ranges, &j->range_count, err);
+    if (code < 0)
+        return code;
     for (size_t r = 0; r < j->run_count; r++) {
-        j->summary->counts.utterances += j->runs[r]->tags[UTTERANCES];
-        j->summary->counts.frames += j->runs[r]->tags[FRAMES];
-        j->summary->counts.records += j->runs[r]->tags[RECORDS];
-        j->summary->counts.bytes += j->runs[r]->tags[BYTES];
+        const trl__sorted_run *run = j->runs[r];
+        for (size_t b = 0; b < run->count; b++)
+            j->summary->packed += run->blocks[b].packed;
+        j->summary->counts.utterances += run->tags[UTTERANCES];
+        j->summary->counts.frames += run->tags[FRAMES];
+        j->summary->counts.records += run->tags[RECORDS];
+        j->summary->counts.bytes += run->tags[BYTES];
     }
     j->summary->runs = j->run_count;
     j->summary->shards = j->range_count;
@@ -380,7 +322,7 @@ static int reduce_merged(const train_job *j, trl__merge *merge, trl__reducer *re
     return code;
 }
 
-static int reduce_to(const train_job *j, const range *r, trl__bam_writer *writer, trl_error *err)
+static int reduce_to(const train_job *j, const trl__key_range *r, trl__bam_writer *writer, trl_error *err)
 {
     trl__run_cursor **cursors = trl__alloc_zero(j->run_count, sizeof(trl__run_cursor *));
     trl__reducer *reducer = NULL;
@@ -406,7 +348,7 @@ static int reduce_to(const train_job *j, const range *r, trl__bam_writer *writer
     return code;
 }
 
-static void part_name(const train_job *j, const range *r, char *out, size_t size)
+static void part_name(const train_job *j, const trl__key_range *r, char *out, size_t size)
 {
     snprintf(out, size, "%s/part-%016" PRIx64 "-%06zu", j->folder, hash_ranges(j), r->number);
 }
@@ -414,7 +356,7 @@ static void part_name(const train_job *j, const range *r, char *out, size_t size
 static int reduce_range(void *user, size_t index, int worker, trl_error *err)
 {
     const train_job *j = user;
-    const range *r = &j->ranges[index];
+    const trl__key_range *r = &j->ranges[index];
     char name[4096];
     trl__bam_writer writer;
     (void)worker;
