@@ -133,9 +133,9 @@ static int64_t put_triphone(stream *s, int number, double share)
     m.left_symbol[0] = m.right_symbol[0] = (uint16_t)(number / 40);
     for (uint16_t quin = 0; quin < 9; quin++) {
         m.left_symbol[1] = m.right_symbol[1] = quin;
-        for (uint16_t seven = 0; seven < (large ? 1 : 5); seven++) {
+        for (int seven = 0; seven < (large ? 1 : 5); seven++) {
             int64_t count = large ? (int64_t)(580000 * share) : seven == 0 ? 4200 : 500;
-            m.left_symbol[2] = m.right_symbol[2] = seven;
+            m.left_symbol[2] = m.right_symbol[2] = (uint16_t)seven;
             put_frames(s, &m, count);
             frames += count;
         }

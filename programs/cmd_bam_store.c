@@ -197,7 +197,7 @@ static int get(trl_bam_store *store, const struct get_values *v, const char *tex
     trl_bam_store_facts f = trl_bam_store_describe(store);
     export_job j = {.phones = trl_bam_store_phones(store), .order = f.order, .dim = f.dim};
     unsigned char key[TRL_BAM_KEY_MOST];
-    trl_bam_mixture m;
+    trl_bam_mixture m = {0};
     int code = trl_bam_key_parse(j.phones, f.order, text, key, err);
     if (code == 0)
         code = find(store, f.order, v->back_off, key, &m, err);

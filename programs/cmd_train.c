@@ -23,11 +23,13 @@ struct values {
     const char *silence_topology, *stages, *from, *questions, *varmix, *context;
     int leaves, lda_splice, lda_dim;
     double least_leaf_frames, least_gain, gaussians, sample;
-    int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
+    int resume, keep, components, iterations, states, silence_states, word_positions, no_word_positions, best_component,
+        seed;
     double total, power, audit, beam, variance_floor, least_count, variance_prior, silence_between;
 };
 
 static const struct values defaults = {.iterations = NOT_GIVEN,
+                                       .components = NOT_GIVEN,
                                        .sample = 256000,
                                        .lda_splice = 4,
                                        .lda_dim = 39,
@@ -101,7 +103,7 @@ static void warn_of_options(const struct values *v)
         const char *option;
         int unused;
         const char *stages;
-    } checks[] = {{"components", v->components != 0 && !mono, " mono"},
+    } checks[] = {{"components", v->components != NOT_GIVEN && !mono, " mono"},
                   {"total", v->total > 0 && !mono, " mono"},
                   {"context", v->context && !contexts, "s tri, lda and sat"},
                   {"leaves", v->leaves != 0 && !contexts, "s tri, lda and sat"},
@@ -172,6 +174,8 @@ static int set_options(job *j)
         code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
     if (code == 0 && v->iterations != NOT_GIVEN && v->iterations < 1)
         code = cli_usage_error(&cmd_train, "iterations per round: 1 to 10000, not %d", v->iterations);
+    if (code == 0 && v->components != NOT_GIVEN && v->components < 1)
+        code = cli_usage_error(&cmd_train, "--components is a number from 1 up, not %d", v->components);
     if (code == 0)
         code = set_stage_options(v, o);
     if (code)
@@ -185,7 +189,7 @@ static int set_options(job *j)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
         code = corpus_input_parse(&cmd_train, &v->corpus, &j->reading, &o->channel);
-    o->components = v->components;
+    o->components = v->components != NOT_GIVEN ? v->components : 0;
     o->total_gaussians = (int64_t)v->total;
     o->occupancy_power = v->power;
     o->iterations = v->iterations != NOT_GIVEN ? v->iterations : 0;
@@ -202,7 +206,10 @@ static int set_options(job *j)
     o->device = v->device;
     o->model.states = v->states;
     o->model.silence_states = v->silence_states;
-    o->model.word_positions = v->word_positions;
+    if (code == 0 && v->word_positions && v->no_word_positions)
+        code = cli_usage_error(&cmd_train, "--word-positions and --no-word-positions exclude each other");
+    if (v->word_positions || v->no_word_positions)
+        o->model.word_positions = v->word_positions;
     o->model.silence_between = v->silence_between;
     o->model.silence = v->silence ? v->silence : o->model.silence;
     o->model.noise = v->noise ? v->noise : o->model.noise;
@@ -340,6 +347,8 @@ static int prepare(job *j, char **arguments)
         return cli_failure(&err);
     j->options.from = j->from;
     int code = set_options(j);
+    if (code == 0 && cli_check_output(v->output, &err) < 0)
+        code = cli_failure(&err);
     if (code == 0 && v->questions && access(v->questions, R_OK) != 0) {
         cli_error(&err, TRL_EIO, "%s: can't open: %s", v->questions, strerror(errno));
         code = cli_failure(&err);
@@ -383,6 +392,11 @@ static int train(job *j, const char *lexicon_name)
     j->options.journal = j->journal;
     j->options.report = say_iteration;
     j->options.user = j;
+    if (!j->options.resume && trl_train_interrupted(j->folder))
+        cli_say(&j->values->common,
+                "warning: %s has the checkpoint of an earlier training; this one starts anew and replaces it "
+                "(--resume goes on with it)",
+                j->folder);
     trl_model *model;
     if (trl_train(j->corpus, j->lexicon, j->frontend, &j->options, j->pool, j->findings, &model, &err) < 0)
         return cli_failure(&err);
@@ -434,7 +448,7 @@ static const cli_option options[] = {
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
      "Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32; 8 when stages follow)"},
     {"total", 0, CLI_NUMBER, offsetof(struct values, total), "N",
-     "instead: so many Gaussians in all, shared out by how much data a state has"},
+     "instead: so many Gaussians in all, shared out by how much data a state has; one each at least"},
     {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P",
      "with --total and --gaussians: shares go by frames^P (default 0.25)"},
 
@@ -482,7 +496,9 @@ static const cli_option options[] = {
     {.name = "Phones and silence", .kind = CLI_GROUP},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
     {"word-positions", 0, CLI_FLAG, offsetof(struct values, word_positions), NULL,
-     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S"},
+     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S (default where tri, lda or sat follow mono, "
+     "unless phones are called so)"},
+    {"no-word-positions", 0, CLI_FLAG, offsetof(struct values, no_word_positions), NULL, "they don't"},
     {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 5)"},
     {"silence-topology", 0, CLI_TEXT, offsetof(struct values, silence_topology), "KIND",
      "ergodic (default: the inner states all connected) or linear"},
@@ -527,7 +543,8 @@ const cli_command cmd_train = {
         "mono comes first, tri not after sat; stages may be left out, and given several times. With --from the first "
         "stage starts "
         "from a model that is there already: --stages lda,sat --from tri.trm goes on from a training that ended with "
-        "tri. At the beginning of tri, lda and sat, the probabilities of pronunciations and of silence between words "
+        "tri. (Where mono is trained alone and tri follows later, give mono --word-positions.) At the beginning of "
+        "tri, lda and sat, the probabilities of pronunciations and of silence between words "
         "are counted anew from the alignments.\n\n"
         "mono. Features are 13 MFCCs with C0, their first and second derivatives, the mean of each speaker removed, "
         "unless the front end's options say otherwise. The first iteration shares each utterance's frames out evenly "
@@ -536,7 +553,8 @@ const cli_command cmd_train = {
         "--iterations of them, every Gaussian is split in two.\n\n"
         "tri. How a phone sounds depends on the phone before and the one after it, at the edges of words too. Most "
         "such contexts are too rare to be learnt by themselves, so a decision tree ties those that sound alike: each "
-        "of its questions asks whether a neighbour is in some set of phones, and is the one that raises the likelihood "
+        "of its questions asks whether a neighbour is in some set of phones, or where in its word a phone is "
+        "(--word-positions), and is the one that raises the likelihood "
         "most. Its leaves are the tied states, --leaves of them at most. They start with one Gaussian, and get as many "
         "as their frames allow (--varmix). `trellis model draw` shows the tree.\n\n"
         "lda. Coefficients without derivatives are joined with those of --lda-splice frames on either side, and "
