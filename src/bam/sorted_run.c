@@ -174,7 +174,7 @@ static int read_index(trl__sorted_run *run, trl_error *err)
         code = read_at(run, 0, head, HEAD, err);
     if (code == 0)
         code = read_at(run, size - TAIL, tail, TAIL, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     uint64_t end = trl__le64(tail), index_size = trl__le64(tail + 8);
     if (memcmp(head, MAGIC, 8) != 0 || end < HEAD || end > size || index_size != size - TAIL - end ||
