@@ -7,6 +7,9 @@
 #include <trellis/api.h>
 #include <trellis/audio.h>
 #include <trellis/audio_stream.h>
+#include <trellis/bam.h>
+#include <trellis/bam_key.h>
+#include <trellis/bam_store.h>
 #include <trellis/corpus.h>
 #include <trellis/decode.h>
 #include <trellis/decode_stream.h>

@@ -1,8 +1,7 @@
 /* Forced alignment of a corpus: passes over it (corpus_passes.h) that find the path of each utterance and cut it into segments. Passes that adapt
  * to speakers need the paths alone. */
-#include "align/corpus_passes.h"
+#include "align/align_visit.h"
 #include "align/fit.h"
-#include "align/segments.h"
 #include "align/unit_map.h"
 #include "align/unknown_words.h"
 #include "base/fail.h"
@@ -24,7 +23,7 @@ typedef struct slot {
     int32_t frames;
     double seconds, log_likelihood; /* of the whole utterance */
     double fit;
-    enum { ALIGNED, REFUSED, UNKNOWN_WORDS } outcome;
+    enum { ALIGNED, REFUSED, UNKNOWN_WORDS, PASSED_OVER } outcome;
 } slot;
 
 typedef struct alignment_job {
@@ -32,8 +31,7 @@ typedef struct alignment_job {
     const trl_lexicon *lexicon;
     trl_align_options options;
     trl_findings *skipped;
-    trl_align_fn use;
-    void *user;
+    const trl__align_visit *visit;
     trl_align_summary summary;
     double total; /* log-likelihood */
     trl__unit_map *map;
@@ -148,6 +146,10 @@ static int find_path(const alignment_job *j, const trl__pass_frames *f, trl_erro
     slot *s = &j->slots[f->slot];
     s->frames = (int32_t)f->matrix->rows;
     s->outcome = ALIGNED;
+    if (j->visit->passes_over && j->visit->passes_over(j->visit->user, f->utterance)) {
+        s->outcome = PASSED_OVER;
+        return 0;
+    }
     if (s->frames == 0)
         return refuse(j, f, TRL_FINDING_UNALIGNED, TRL_EINVAL, "the file of likelihoods has no frames for it");
     if (!f->utterance->text)
@@ -184,7 +186,9 @@ static int align_frames(void *user, const trl__pass_frames *f, trl_error *err)
     if (code < 0 || s->outcome != ALIGNED)
         return code;
     code = trl__aligner_fit(w->aligner, &j->rivals, &s->fit, err);
-    return code < 0 ? code : make_segments(j, w, s, f->seconds, err);
+    if (code == 0)
+        code = make_segments(j, w, s, f->seconds, err);
+    return code < 0 || !j->visit->work ? code : j->visit->work(j->visit->user, f, &s->segments, err);
 }
 
 static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *err)
@@ -215,6 +219,8 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
     const trl__segmentation *g = &s->segments;
     if (s->outcome == UNKNOWN_WORDS)
         return skip_unknown(j, u, &s->words, err);
+    if (s->outcome == PASSED_OVER)
+        return 0;
     trl_alignment alignment = {.utterance = u,
                                .words = {g->words.items, g->words.count},
                                .phones = {g->phones.items, g->phones.count},
@@ -232,7 +238,7 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
     int code = trl__unknown_words_count(&j->unknown, u, &s->words, err);
     if (code == 0)
         code = trl__fits_add(&j->fits, u, s->fit, s->frames, err);
-    return code < 0 ? code : j->use(j->user, &alignment, err);
+    return code < 0 ? code : j->visit->use(j->visit->user, &alignment, slot_index, err);
 }
 
 /* Unknown words that end the alignment do so in its first pass. */
@@ -285,7 +291,9 @@ static int set_up(alignment_job *j, const trl_corpus *corpus, trl_pool *pool, tr
         code = name_units(j, err);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &o, pool, &j->passes, err);
-    return code < 0 ? code : make_workers(j, err);
+    if (code == 0)
+        code = make_workers(j, err);
+    return code < 0 || !j->visit->begin ? code : j->visit->begin(j->visit->user, trl__passes_slots(j->passes), err);
 }
 
 static int run_passes(alignment_job *j, trl_error *err)
@@ -322,11 +330,11 @@ static void clean_up(alignment_job *j)
     trl__fits_free(&j->fits);
 }
 
-int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
-                     const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
-                     void *user, trl_align_summary *summary, trl_error *err)
+int trl__align_visit_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                            const trl_align_options *options, trl_pool *pool, trl_findings *skipped,
+                            const trl__align_visit *visit, trl_align_summary *summary, trl_error *err)
 {
-    alignment_job j = {.model = model, .lexicon = lexicon, .skipped = skipped, .use = use, .user = user};
+    alignment_job j = {.model = model, .lexicon = lexicon, .skipped = skipped, .visit = visit};
     j.options = options ? *options : trl_align_defaults();
     j.unknown.lexicon = lexicon;
     trl__rivals_choose(&j.rivals, model);
@@ -342,4 +350,26 @@ int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const t
         *summary = j.summary;
     clean_up(&j);
     return code;
+}
+
+/* Whoever wants the alignments alone. */
+typedef struct plain_use {
+    trl_align_fn use;
+    void *user;
+} plain_use;
+
+static int use_plainly(void *user, const trl_alignment *alignment, size_t slot_index, trl_error *err)
+{
+    const plain_use *plain = user;
+    (void)slot_index;
+    return plain->use(plain->user, alignment, err);
+}
+
+int trl_align_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                     const trl_align_options *options, trl_pool *pool, trl_findings *skipped, trl_align_fn use,
+                     void *user, trl_align_summary *summary, trl_error *err)
+{
+    plain_use plain = {use, user};
+    const trl__align_visit visit = {.use = use_plainly, .user = &plain};
+    return trl__align_visit_corpus(model, lexicon, corpus, options, pool, skipped, &visit, summary, err);
 }

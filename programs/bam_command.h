@@ -1,0 +1,100 @@
+/* What the commands of the back-off acoustic model share: their options, and how counts are printed. */
+#ifndef TRELLIS_BAM_COMMAND_H
+#define TRELLIS_BAM_COMMAND_H
+
+#include "cli.h"
+#include "corpus_input.h"
+
+#include <trellis/bam.h>
+
+typedef struct bam_mapping {
+    int order, no_boundaries, seed;
+} bam_mapping;
+
+typedef struct bam_estimation {
+    int least, most, iterations;
+    double alpha, beta, floor;
+} bam_estimation;
+
+#define BAM_MAPPING_DEFAULTS  \
+    {                         \
+        .order = 3, .seed = 1 \
+    }
+#define BAM_ESTIMATION_DEFAULTS                                                                  \
+    {                                                                                            \
+        .least = 4000, .most = 256000, .iterations = 4, .alpha = 0.3, .beta = 2.2, .floor = 1e-5 \
+    }
+
+#define BAM_MAPPING_OPTIONS(type, member)                                                                            \
+    {"order", 'm', CLI_INT, offsetof(type, member.order), "M", "most symbols on either side (default 3, up to 15)"}, \
+        {"no-boundaries",                                                                                            \
+         0,                                                                                                          \
+         CLI_FLAG,                                                                                                   \
+         offsetof(type, member.no_boundaries),                                                                       \
+         NULL,                                                                                                       \
+         "contexts of phones alone; as a rule word boundaries have places of their own"},                            \
+    {                                                                                                                \
+        "seed", 0, CLI_INT, offsetof(type, member.seed), "N", "of the sample of frames (default 1)"                  \
+    }
+#define BAM_ESTIMATION_OPTIONS(type, member)                                                                         \
+    {                                                                                                                \
+        "min-frames", 0,                                                                                             \
+        CLI_INT,      offsetof(type, member.least),                                                                  \
+        "N",          "M-phones with fewer get no mixture (default 4000)"},                                          \
+        {"max-frames", 0,                                                                                            \
+         CLI_INT,      offsetof(type, member.most),                                                                  \
+         "N",          "of more, a sample of so many is used (default 256000)"},                                     \
+        {"alpha",    0,                                                                                              \
+         CLI_NUMBER, offsetof(type, member.alpha),                                                                   \
+         "A",        "a mixture of n frames has B n^A Gaussians (default 0.3)"},                                     \
+        {"beta", 0, CLI_NUMBER, offsetof(type, member.beta), "B", "see --alpha (default 2.2)"},                      \
+        {"variance-floor", 0, CLI_NUMBER, offsetof(type, member.floor), "V", "no variance is below (default 1e-5)"}, \
+    {                                                                                                                \
+        "iterations", 0, CLI_INT, offsetof(type, member.iterations), "N", "at each size of a mixture (default 4)"    \
+    }
+
+/* Either may be NULL. Returns 0 or EXIT_USAGE. */
+int bam_options(const cli_command *command, const bam_mapping *mapping, const bam_estimation *estimation,
+                trl_bam_options *options);
+
+/* The paper's Tables V and VI: a row per left context size, a column per right one. what 0: Gaussians, 1: M-phones. */
+void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int what);
+
+/* What a mapper needs, from MODEL CORPUS LEXICON; freed whatever was read. */
+typedef struct bam_corpus {
+    corpus_input input;
+    const char *oov, *device;
+    double beam;
+    int no_adapt;
+} bam_corpus;
+
+#define BAM_CORPUS_DEFAULTS        \
+    {                              \
+        .oov = "fail", .beam = 400 \
+    }
+#define BAM_CORPUS_OPTIONS(type, member)                                                                       \
+    {"oov",    0,                                                                                              \
+     CLI_TEXT, offsetof(type, member.oov),                                                                     \
+     "WHAT",   "words that the lexicon lacks: fail (default), skip their utterances, or align them as noise"}, \
+        {"beam", 0, CLI_NUMBER, offsetof(type, member.beam), "NATS", "of the alignment (default 400)"},        \
+        {"no-adapt", 0,                                                                                        \
+         CLI_FLAG,   offsetof(type, member.no_adapt),                                                          \
+         NULL,       "don't adapt to speakers, though the model could"},                                       \
+        CORPUS_FORMAT_OPTION(type, member.input), CORPUS_SOUND_OPTIONS(type, member.input),                    \
+        CORPUS_WORD_OPTIONS(type, member.input)
+
+typedef struct bam_inputs {
+    trl_model *model;
+    trl_lexicon *lexicon;
+    trl_findings *findings;
+    trl_corpus *corpus;
+    trl_pool *pool;
+    trl_align_options aligning;
+} bam_inputs;
+
+/* Returns 0 or an exit code. */
+int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, char **arguments,
+                    bam_inputs *inputs);
+void bam_inputs_free(bam_inputs *inputs);
+
+#endif

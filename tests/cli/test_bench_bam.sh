@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# trellis-bench bam in its smallest form: the JSON has the keys that others read, and a reducer of order 5 stays within the memory of its five reservoirs.
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+bench=$TRELLIS_BUILD_DIR/bench/trellis-bench
+[ -x "$bench" ] || skip "trellis-bench is not built"
+command -v python3 >/dev/null || skip "python3 is not installed"
+expect 0 "$bench" bam --tiny --json "$folder/result.json"
+contains "$out" "reducer_frames_per_s_core" "the table"
+expect 0 python3 - "$folder/result.json" "$TRELLIS_SANITIZE" <<'PYTHON'
+import json, sys
+result = json.load(open(sys.argv[1]))
+for key in ("reducer_frames_per_s_core", "gmm620_s", "sort_mb_per_s", "lmdb_lookups_per_s", "reducer_peak_mb_m5", "partition_balance"):
+    assert result[key] > 0, key
+# No M-phone is cut, and this stream has few.
+assert result["partition_balance"] < 2, result["partition_balance"]
+# 32,000 frames in each of five reservoirs are an eighth of what 240 MB must do for; the rest of the process takes about 10 MB.
+assert sys.argv[2] or result["reducer_peak_mb_m5"] < 240 / 8 + 10, result["reducer_peak_mb_m5"]
+PYTHON
+finish

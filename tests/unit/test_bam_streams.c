@@ -1,0 +1,251 @@
+/* Streams and stores of M-phones as files: sorted with little memory, cut, damaged, replaced. */
+#include "bam_fixture.h"
+
+#include <sys/stat.h>
+#include <trellis/bam_store.h>
+
+static unsigned char *read_whole(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = malloc(*size + 1);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+static void write_whole(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void test_sort(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        dice d = {.seed = seed};
+        bam_case c = random_case(&d, 1 + (int)seed, 3, 400, 1);
+        trl__bam_reader reader;
+        trl__bam_record record;
+        size_t at = 0;
+        int code;
+        write_case(&c, temp_path("unsorted"));
+        /* 8 KB: more runs than are merged at once; 10 MB: one */
+        must(trl_bam_sort(temp_path("unsorted"), temp_path("sorted"), seed % 2 ? (size_t)10 << 20 : 8192, &err));
+        sort_case(&c);
+        must(trl__bam_reader_open(temp_path("sorted"), &reader, &err));
+        while ((code = trl__bam_read(&reader, &record, &err)) > 0) {
+            assert_int_equal(record.size, c.records[at].size);
+            assert_memory_equal(record.body, c.records[at].bytes, record.size);
+            do
+                at++;
+            while (at < c.count && compare_bodies(&c.records[at - 1], &c.records[at]) == 0);
+        }
+        must(code);
+        assert_int_equal(at, c.count);
+        trl__bam_reader_close(&reader);
+        free_case(&c);
+    }
+}
+
+/* Every prefix of a stream is refused, wherever it is cut. */
+static void test_truncated(void **state)
+{
+    (void)state;
+    dice d = {.seed = 3};
+    bam_case c = random_case(&d, 2, 2, 2, 0);
+    size_t size;
+    sort_case(&c);
+    write_case(&c, temp_path("whole"));
+    unsigned char *bytes = read_whole(temp_path("whole"), &size);
+    for (size_t cut = 0; cut < size; cut++) {
+        trl__bam_reader reader;
+        trl__bam_record record;
+        int code = trl__bam_reader_memory("cut", bytes, cut, &reader, &err);
+        if (code == 0) {
+            while ((code = trl__bam_read(&reader, &record, &err)) > 0)
+                continue;
+            trl__bam_reader_close(&reader);
+        }
+        assert_true(code == TRL_ECORRUPT || (code == TRL_EFORMAT && cut < 8));
+    }
+    write_whole(temp_path("cut"), bytes, size - 12);
+    assert_int_equal(trl_bam_reduce(temp_path("cut"), &c.options, NULL, temp_path("out"), NULL, &err), TRL_ECORRUPT);
+    assert_non_null(strstr(err.text, "without the mark of its end"));
+    assert_int_equal(access(temp_path("out"), R_OK), -1);
+    free(bytes);
+    free_case(&c);
+}
+
+/* ---- stores ---- */
+
+typedef struct visit {
+    const bam_output *wanted;
+    size_t at, key_size;
+    uint64_t count;
+} visit;
+
+static int check_mixture(void *user, const unsigned char *key, const trl_bam_mixture *m, trl_error *error)
+{
+    visit *v = user;
+    const unsigned char *body = v->wanted->bytes + v->at + 4;
+    (void)error;
+    assert_memory_equal(body, key, v->key_size);
+    assert_memory_equal(body + v->key_size + 4 + TRL__BAM_MIXTURE_HEAD, m->log_weight, 4 * (size_t)m->components);
+    assert_true((const unsigned char *)m->mean == (const unsigned char *)(m->log_weight + m->components));
+    v->at += 4 + trl__le32(v->wanted->bytes + v->at);
+    v->count++;
+    return 0;
+}
+
+static void write_mixtures(bam_case *c, const char *name)
+{
+    sort_case(c);
+    write_case(c, temp_path("sorted"));
+    must(trl_bam_reduce(temp_path("sorted"), &c->options, NULL, temp_path(name), NULL, &err));
+}
+
+static void check_found(trl_bam_store *store, const bam_case *c, const bam_output *wanted)
+{
+    unsigned char key[TRL_BAM_KEY_MOST] = {0};
+    size_t key_size = trl_bam_key_size(c->header.order);
+    trl_bam_mixture m;
+    for (size_t at = 0; at < wanted->size;) {
+        uint32_t size = trl__le32(wanted->bytes + at);
+        const unsigned char *body = wanted->bytes + at + 4;
+        int is_mixture = trl__le32(body + key_size) == TRL__BAM_MIXTURE;
+        assert_int_equal(trl_bam_store_get(store, body, &m, &err), is_mixture);
+        if (is_mixture)
+            assert_memory_equal(body + key_size + 4 + TRL__BAM_MIXTURE_HEAD, m.log_weight,
+                                size - key_size - 4 - TRL__BAM_MIXTURE_HEAD);
+        at += 4 + size;
+    }
+    memset(key + 4, 0, key_size - 4);
+    key[3] = 9; /* no such state */
+    assert_int_equal(trl_bam_store_get(store, key, &m, &err), 0);
+}
+
+static void test_store(void **state)
+{
+    (void)state;
+    for (int partitions = 1; partitions <= 7; partitions += 3) {
+        dice d = {.seed = (uint64_t)partitions};
+        bam_case c = random_case(&d, 3, 5, 200, 1);
+        bam_output wanted = {0};
+        trl_bam_counts counts;
+        trl_bam_store *store;
+        const char *inputs[1];
+        write_mixtures(&c, "mixtures");
+        inputs[0] = temp_path("mixtures");
+        must(trl_bam_store_write(inputs, 1, &c.options, partitions, NULL, temp_path("store"), &counts, &err));
+        must(reduce_part(&c, 0, c.count, NULL, keep_record, &wanted));
+        must(trl_bam_store_open(temp_path("store"), &store, &err));
+        must(trl_bam_store_check(store, &err));
+        trl_bam_store_facts f = trl_bam_store_describe(store);
+        assert_int_equal(f.order, 3);
+        assert_int_equal(f.dim, 5);
+        assert_int_equal(f.partitions, partitions);
+        assert_int_equal(f.mphones, trl_bam_total(&counts).kept);
+        assert_memory_equal(trl_bam_store_counts(store)->cell, counts.cell, sizeof counts.cell);
+        check_found(store, &c, &wanted);
+        if (partitions == 1) {
+            visit v = {.wanted = &wanted, .key_size = trl_bam_key_size(3)};
+            must(trl_bam_store_each(store, check_mixture, &v, &err));
+            assert_int_equal(v.count, f.mphones);
+        }
+        trl_bam_store_close(store);
+        free(wanted.bytes);
+        free_case(&c);
+    }
+}
+
+/* Another model over the old one: whoever has the old one open keeps it, and nothing is left behind. */
+static void test_replaced(void **state)
+{
+    (void)state;
+    dice d = {.seed = 8};
+    bam_case a = random_case(&d, 2, 2, 100, 1), b = random_case(&d, 2, 2, 90, 1);
+    trl_bam_store *old, *new;
+    const char *inputs[1];
+    struct stat status;
+    temp_entries(1);
+    write_mixtures(&a, "a");
+    write_mixtures(&b, "b");
+    inputs[0] = temp_path("a");
+    must(trl_bam_store_write(inputs, 1, &a.options, 3, NULL, temp_path("store"), NULL, &err));
+    must(trl_bam_store_open(temp_path("store"), &old, &err));
+    inputs[0] = temp_path("b");
+    must(trl_bam_store_write(inputs, 1, &b.options, 2, NULL, temp_path("store"), NULL, &err));
+    must(trl_bam_store_open(temp_path("store"), &new, &err));
+    must(trl_bam_store_check(old, &err));
+    must(trl_bam_store_check(new, &err));
+    assert_int_equal(trl_bam_store_describe(old).partitions, 3);
+    assert_int_equal(trl_bam_store_describe(new).partitions, 2);
+    DIR *folder = opendir(temp_path("store"));
+    int entries = 0;
+    for (struct dirent *e; (e = readdir(folder));)
+        entries += e->d_name[0] != '.';
+    closedir(folder);
+    assert_int_equal(entries, 3);
+    assert_int_equal(stat(temp_path("store/store.trl"), &status), 0);
+    trl_bam_store_close(old);
+    trl_bam_store_close(new);
+    free_case(&a);
+    free_case(&b);
+}
+
+/* A flipped bit in a mixture, a partition that is gone, streams of two models. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    dice d = {.seed = 9};
+    bam_case c = random_case(&d, 1, 2, 60, 1);
+    trl_bam_store *store;
+    char path[1000] = "";
+    size_t size;
+    temp_entries(1);
+    write_mixtures(&c, "a");
+    char a[640], other[640];
+    snprintf(a, sizeof a, "%s", temp_path("a"));
+    snprintf(other, sizeof other, "%s", temp_path("other"));
+    const char *inputs[2] = {a, other};
+    must(trl_bam_store_write(inputs, 1, &c.options, 1, NULL, temp_path("store"), NULL, &err));
+    DIR *folder = opendir(temp_path("store"));
+    for (struct dirent *e; (e = readdir(folder));)
+        if (strncmp(e->d_name, "part-", 5) == 0)
+            snprintf(path, sizeof path, "%s/%s", temp_path("store"), e->d_name);
+    closedir(folder);
+    unsigned char *bytes = read_whole(path, &size);
+    bytes[2 * 4096 + 60] ^= 1; /* the first page behind LMDB's own two has the first block */
+    write_whole(path, bytes, size);
+    must(trl_bam_store_open(temp_path("store"), &store, &err));
+    assert_int_equal(trl_bam_store_check(store, &err), TRL_ECORRUPT);
+    trl_bam_store_close(store);
+    write_whole(path, bytes, size - 4096);
+    assert_int_equal(trl_bam_store_open(temp_path("store"), &store, &err), TRL_ECORRUPT);
+    assert_non_null(strstr(err.text, "bytes instead of"));
+    unlink(path);
+    assert_int_equal(trl_bam_store_open(temp_path("store"), &store, &err), TRL_ECORRUPT);
+    assert_non_null(strstr(err.text, "missing"));
+    assert_int_equal(trl_bam_store_open(temp_path("nowhere"), &store, &err), TRL_ENOENT);
+    c.header.model++;
+    write_mixtures(&c, "other");
+    assert_int_equal(trl_bam_store_write(inputs, 2, &c.options, 1, NULL, temp_path("two"), NULL, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "belong together"));
+    free(bytes);
+    free_case(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_truncated),
+                                       cmocka_unit_test(test_store), cmocka_unit_test(test_replaced),
+                                       cmocka_unit_test(test_damaged)};
+    return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
+}
