@@ -1,0 +1,133 @@
+/* Step 1 for a processor: a group is one item, which scores tiles of 24 frames and 4 components in vector registers, like
+ * backend/cpu/gmm_lanes.h. Tiles begin at whole vectors; what lies before the piece is computed and not written. */
+
+#if defined __OPENCL_VERSION__ /* a shape of its own: vectors are OpenCL's */
+
+/* 2^x for x <= 0, to 2e-7: Taylor's series on [-1/2, 1/2]; 0 below 2^-126. */
+FUNCTION float8 power_of_two(float8 x)
+{
+    float8 whole = rint(fmax(x, -127.0f)), f = fmax(x, -127.0f) - whole;
+    float8 p = fma(f, 1.5403530e-4f, 1.3333558e-3f);
+    p = fma(p, f, 9.6181291e-3f);
+    p = fma(p, f, 5.5504109e-2f);
+    p = fma(p, f, 2.4022651e-1f);
+    p = fma(p, f, 6.9314718e-1f);
+    p = fma(p, f, 1.0f);
+    return as_float8(max((convert_int8(whole) + 127) << 23, 0)) * p;
+}
+
+/* Where the vectors of a tile stand: each of them may lie in another block. */
+#define VECTOR_AT(index) (base + (index) / LANES * rows * LANES + (index) % LANES)
+
+/* The scores of a group of components for V vectors of frames. */
+#define DEFINE_TILE(name, V)                                                                                           \
+    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *base, device_long index, int dim, int rows,      \
+                       int differences, float8 (*sum)[3])                                                              \
+    {                                                                                                                  \
+        GLOBAL const float *x[V], *p = group + COMPONENTS;                                                             \
+        float8 acc[COMPONENTS][V];                                                                                     \
+        _Pragma("unroll") for (int v = 0; v < V; v++)                                                                  \
+        {                                                                                                              \
+            x[v] = VECTOR_AT(index + v * VECTOR);                                                                      \
+            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++) acc[c][v] = group[c];                               \
+        }                                                                                                              \
+        if (!differences)                                                                                              \
+            for (int r = 0; r < 2 * dim; r++, p += COMPONENTS)                                                         \
+                _Pragma("unroll") for (int v = 0; v < V; v++)                                                          \
+                {                                                                                                      \
+                    float8 o = vload8(0, x[v] + r * LANES);                                                            \
+                    _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                             \
+                        acc[c][v] = fma((float8)p[c], o, acc[c][v]);                                                   \
+                }                                                                                                      \
+        else                                                                                                           \
+            for (int k = 0; k < dim; k++, p += 2 * COMPONENTS)                                                         \
+                _Pragma("unroll") for (int v = 0; v < V; v++)                                                          \
+                {                                                                                                      \
+                    float8 o = vload8(0, x[v] + (2 * dim + k) * LANES);                                                \
+                    _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                             \
+                    {                                                                                                  \
+                        float8 d = o - p[c];                                                                           \
+                        acc[c][v] = fma(p[COMPONENTS + c] * d, d, acc[c][v]);                                          \
+                    }                                                                                                  \
+                }                                                                                                      \
+        _Pragma("unroll") for (int v = 0; v < V; v++)                                                                  \
+            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++) sum[c][v] = acc[c][v];                              \
+    }
+
+DEFINE_TILE(tile_of_one, 1)
+DEFINE_TILE(tile_of_two, 2)
+DEFINE_TILE(tile_of_three, 3)
+
+FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *base, device_long index, int vectors,
+                          int dim, int rows, int differences, float8 (*score)[3])
+{
+    if (vectors == 3)
+        tile_of_three(group, base, index, dim, rows, differences, score);
+    else if (vectors == 2)
+        tile_of_two(group, base, index, dim, rows, differences, score);
+    else
+        tile_of_one(group, base, index, dim, rows, differences, score);
+}
+
+/* Four vectors go as two and two, not as three and one. */
+FUNCTION int next_vectors(int left)
+{
+    return left == 4 ? 2 : left < 3 ? left : 3;
+}
+
+/* Components that fill up the last group score so low that they add nothing. */
+FUNCTION void add_scores(float8 (*score)[3], int v, float8 *best, float8 *sum)
+{
+    float8 most = fmax(fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v])), *best);
+    *sum = *sum * power_of_two(*best - most) + (power_of_two(score[0][v] - most) + power_of_two(score[1][v] - most)) +
+           (power_of_two(score[2][v] - most) + power_of_two(score[3][v] - most));
+    *best = most;
+}
+
+FUNCTION void write_part(GLOBAL float *to, float8 values, int from, int end)
+{
+    float all[VECTOR];
+    if (from <= 0 && end >= VECTOR) {
+        vstore8(values, 0, to);
+        return;
+    }
+    vstore8(values, 0, all);
+    for (int i = from > 0 ? from : 0; i < end && i < VECTOR; i++)
+        to[i] = all[i];
+}
+
+__attribute__((reqd_work_group_size(1, 1, 1)))
+KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *lanes, GLOBAL const float *packed,
+                        GLOBAL const device_long *packed_at, GLOBAL const int *first_gaussian,
+                        GLOBAL const device_byte *differences, GLOBAL float *scores, int dim, int rows, int only_best,
+                        float unit)
+{
+    device_piece piece = pieces[GROUP];
+    GLOBAL const float *state = packed + packed_at[piece.tied];
+    int components = first_gaussian[piece.tied + 1] - first_gaussian[piece.tied];
+    int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
+    int skip = piece.first % VECTOR, left = (skip + piece.count + VECTOR - 1) / VECTOR, vectors;
+    for (int at = -skip; left > 0; left -= vectors, at += vectors * VECTOR) {
+        float8 best[3], sum[3], score[COMPONENTS][3];
+        vectors = next_vectors(left);
+        for (int v = 0; v < 3; v++) {
+            best[v] = -3.4e38f;
+            sum[v] = 0.0f;
+        }
+        for (int g = 0; g < groups; g++) {
+            tile_scores(state + (device_long)g * size, lanes + piece.lanes, piece.first + at, vectors, dim, rows,
+                        differences[piece.tied], score);
+            for (int v = 0; v < vectors; v++)
+                if (only_best)
+                    best[v] = fmax(fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v])), best[v]);
+                else
+                    add_scores(score, v, &best[v], &sum[v]);
+        }
+        for (int v = 0; v < vectors; v++)
+            write_part(scores + piece.score_at + at + v * VECTOR,
+                       (only_best ? best[v] : best[v] + log2(sum[v])) * unit, -at - v * VECTOR,
+                       piece.count - at - v * VECTOR);
+    }
+}
+
+#endif
