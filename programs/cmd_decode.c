@@ -483,7 +483,7 @@ static const cli_option options[] = {
      "frames are normalised as those of a stream: with --no-adapt, the same words as from a pipe"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:avx2 …, opencl, opencl:N, auto"},
     {.name = "Threads inside an utterance, and likelihoods", .kind = CLI_GROUP},
     {"search-threads", 0, CLI_INT, offsetof(struct values, search_threads), "N",
      "threads that search one utterance (default 1); the words are the same"},
