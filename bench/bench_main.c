@@ -10,7 +10,7 @@
 #include <trellis/version.h>
 #include <unistd.h>
 
-static const bench *const benches[] = {&bench_decode, &bench_features, &bench_fst,
+static const bench *const benches[] = {&bench_decode, &bench_devices, &bench_features, &bench_fst,
                                        &bench_ladder, &bench_stream,   &bench_train};
 
 static double clock_seconds(clockid_t clock)
