@@ -109,9 +109,15 @@ static inline size_t trl__whole(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Frames into lanes; the source of every lane is in `source`. */
+/* Bytes of so many lanes. */
+static inline size_t trl__lanes_size(const trl__driven_parameters *p, size_t count)
+{
+    return trl__whole(count, LANES) / LANES * (size_t)p->lane_rows * LANE_STRIDE * sizeof(float);
+}
+
+/* Frames into `count` lanes; the source of every lane is in `source`. */
 int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__room *source,
-                      const trl__room *lanes, size_t blocks, trl_error *err);
+                      const trl__room *lanes, size_t count, trl_error *err);
 /* What is on the device of search i. NULL with an error: its frames are not. */
 trl__sent *trl__sent_of(trl__driven_stream *stream, const trl__search *s, size_t i, trl_error *err);
 

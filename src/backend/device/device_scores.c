@@ -13,8 +13,10 @@
 /* ---- Step 0 ---- */
 
 int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__room *source,
-                      const trl__room *lanes, size_t blocks, trl_error *err)
+                      const trl__room *lanes, size_t count, trl_error *err)
 {
+    int tiles = trl__driven_device_of(stream)->tiles;
+    const int32_t lane_count = (int32_t)count;
     const trl__kernel_argument arguments[] = {
         trl__memory_argument(&stream->frames),
         trl__memory_argument(source),
@@ -22,11 +24,12 @@ int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *
         trl__memory_argument(lanes),
         trl__value_argument(&p->m.dim, sizeof p->m.dim),
         trl__value_argument(&p->lane_rows, sizeof p->lane_rows),
+        trl__value_argument(&lane_count, sizeof lane_count),
     };
-    size_t items = trl__driven_device_of(stream)->tiles ? 1 : PLACE_ITEMS;
-    if (blocks == 0)
+    if (count == 0)
         return 0;
-    return stream->driver->launch(stream->queue, TRL__KERNEL_PLACE_FRAMES, blocks, items, arguments,
+    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_PLACE_TILES : TRL__KERNEL_PLACE_FRAMES,
+                                  trl__whole(count, LANES) / LANES, tiles ? 1 : PLACE_ITEMS, arguments,
                                   sizeof arguments / sizeof *arguments, err);
 }
 
@@ -72,13 +75,13 @@ int trl__driven_frames(trl__stream *base, const trl__parameters *parameters, trl
     fill_frames(stream, dim, searches, count, (float *)bytes, (int64_t *)(bytes + frame_size));
     int code = trl__room_get(stream, &stream->source, source_size, err);
     if (code == 0)
-        code = trl__room_get(stream, &stream->lanes, blocks * LANES * (size_t)p->lane_rows * sizeof(float), err);
+        code = trl__room_get(stream, &stream->lanes, trl__lanes_size(p, blocks * LANES), err);
     if (code == 0)
         code = trl__send(stream, &stream->frame_bytes, &stream->frames, frame_size, err);
     if (code == 0 && source_size > 0)
         code = stream->driver->write(stream->queue, stream->source.memory, 0, bytes + frame_size, source_size, err);
     if (code == 0)
-        code = trl__launch_place(stream, p, &stream->source, &stream->lanes, blocks, err);
+        code = trl__launch_place(stream, p, &stream->source, &stream->lanes, blocks * LANES, err);
     stream->sent_count = code == 0 ? count : 0;
     return code;
 }
@@ -127,7 +130,7 @@ static int cut_row(trl__driven_stream *stream, const trl__driven_parameters *p, 
     stream->row_at[w->row_count++] = w->floats;
     for (int32_t t = row->first; t < row->end; t += w->most) {
         int32_t count = row->end - t < w->most ? row->end - t : w->most;
-        w->pieces[w->piece_count++] = (device_piece){.lanes = sent->lane_at * p->lane_rows,
+        w->pieces[w->piece_count++] = (device_piece){.lanes = sent->lane_at / LANES * p->lane_rows * LANE_STRIDE,
                                                      .score_at = w->floats + (t - row->first),
                                                      .tied = row->tied,
                                                      .first = t - sent->begin,

@@ -69,7 +69,7 @@ static int make_stretches(gathering *g, trl_error *err)
 {
     const trl__mixtures *m = &g->p->m;
     g->stretch_count = count_stretches(g);
-    size_t lanes = g->count + g->stretch_count * VECTOR + LANES, gaussians = 0;
+    size_t lanes = g->count + g->stretch_count * VECTOR, gaussians = 0;
     for (size_t i = 0, seen = 0; i < g->count; i++)
         if (g->stretch_of[g->items[i].tied] == (int32_t)seen) {
             gaussians += (size_t)trl__components(m, g->items[i].tied);
@@ -112,7 +112,6 @@ static void place_stretches(gathering *g)
         }
         s->count = 0; /* counted again while the items come */
     }
-    g->lanes = trl__whole(g->lanes, LANES);
 }
 
 static void place_items(gathering *g)
@@ -209,13 +208,13 @@ static int launch_sums(const gathering *g, trl_error *err)
 static int compute(gathering *g, int whole, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
-    size_t dim = (size_t)g->p->m.dim, rows = (size_t)g->p->lane_rows;
+    size_t dim = (size_t)g->p->m.dim;
     int code = make_stretches(g, err);
     if (code < 0)
         return code;
     place_stretches(g);
     place_items(g);
-    code = trl__room_get(stream, &stream->stretch_lanes, g->lanes * rows * sizeof(float), err);
+    code = trl__room_get(stream, &stream->stretch_lanes, trl__lanes_size(g->p, g->lanes), err);
     if (code == 0)
         code = trl__room_get(stream, &stream->shares, (size_t)g->shares * sizeof(float), err);
     if (code == 0)
@@ -223,7 +222,7 @@ static int compute(gathering *g, int whole, trl_error *err)
     if (code == 0)
         code = send_stretches(g, err);
     if (code == 0)
-        code = trl__launch_place(stream, g->p, &stream->stretch_source, &stream->stretch_lanes, g->lanes / LANES, err);
+        code = trl__launch_place(stream, g->p, &stream->stretch_source, &stream->stretch_lanes, g->lanes, err);
     if (code == 0)
         code = launch_shares(g, whole, err);
     return code < 0 ? code : launch_sums(g, err);

@@ -13,6 +13,7 @@
 /* X(constant, function): every kernel of src/backend/kernels. */
 #define TRL__KERNELS(X)                                                                                                \
     X(PLACE_FRAMES, place_frames)                                                                                      \
+    X(PLACE_TILES, place_tiles)                                                                                        \
     X(SCORE_ROWS, score_rows)                                                                                          \
     X(SCORE_TILES, score_tiles)                                                                                        \
     X(VITERBI, viterbi)                                                                                                \

@@ -3,9 +3,10 @@
  * Frames lie in lanes: blocks of LANES frames, in each block one row per dimension for the centred value and its square by
  * turns, and behind them, when a mixture is scored by differences, one row per dimension for the value as it is:
  *
- *     lanes[(block * rows + row) * LANES + lane]
+ *     lanes[(block * rows + row) * LANE_STRIDE + lane]
  *
- * so that neighbouring work-items read neighbouring words ([000] 3.1.4), and a processor's vector is a part of a row.
+ * so that neighbouring work-items read neighbouring words ([000] 3.1.4), and a processor's vector is a part of a row. Behind its own
+ * lanes a block repeats the first ones of the next, so that a tile may begin anywhere; rows lie an odd number of cache lines apart.
  * Parameters are packed as backend/cpu/gmm_kernel.h has it, in groups of COMPONENTS, powers of two.
  */
 #ifndef TRL_BACKEND_KERNELS_DEVICE_RECORDS_H
@@ -16,9 +17,10 @@
 typedef int64_t device_long;
 #endif
 
-#define LANES 32         /* frames of a block */
-#define VECTOR 8         /* lanes of a processor's vector; stretches of shares begin at whole ones */
-#define COMPONENTS 4     /* components side by side */
+#define LANES 256         /* frames of a block */
+#define LANE_STRIDE 304   /* with those that are repeated: 19 lines */
+#define VECTOR 8          /* lanes of a processor's vector */
+#define COMPONENTS 4      /* components side by side */
 #define LOCAL_FLOATS 6144 /* of parameters in local memory: 24 KB of the 32 that every device has */
 #define LOCAL_NODES 1024  /* whose alphas fit into local memory: 16 KB for two frames */
 #define FETCH_FRAMES 32   /* of back-pointers that are fetched at once ([000] 3.3) */

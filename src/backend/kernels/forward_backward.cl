@@ -2,6 +2,35 @@
  * posteriors, and the counts of the arcs that lead to it. Cells are places (node, frame) of the bands; alphas of all cells lie before
  * betas. A barrier after each frame, in both directions. */
 
+/* A sum of exponentials that grows: best + ln(1 + rest). */
+typedef struct log_sum {
+    double best, rest;
+} log_sum;
+
+FUNCTION log_sum empty_log_sum(void)
+{
+    log_sum sum;
+    sum.best = MINUS_INFINITY;
+    sum.rest = 0.0;
+    return sum;
+}
+
+FUNCTION log_sum add_logarithm(log_sum sum, double value)
+{
+    if (value > sum.best) {
+        sum.rest = sum.best == MINUS_INFINITY ? 0.0 : (1.0 + sum.rest) * EXP(sum.best - value);
+        sum.best = value;
+    } else if (value > sum.best - 40.0) { /* less does not reach the last bit */
+        sum.rest += EXP(value - sum.best);
+    }
+    return sum;
+}
+
+FUNCTION double value_of(log_sum sum)
+{
+    return sum.rest > 0.0 ? sum.best + LOG(1.0 + sum.rest) : sum.best;
+}
+
 /* Where the arc a of node n comes from, one frame before t. */
 FUNCTION double value_before(GLOBAL const device_node *nodes, GLOBAL const double *alpha, int from, int t)
 {
@@ -15,14 +44,10 @@ FUNCTION double value_before(GLOBAL const device_node *nodes, GLOBAL const doubl
 FUNCTION double sum_before(GLOBAL const device_node *nodes, GLOBAL const device_arc *arcs, GLOBAL const double *alpha,
                            device_node node, int t)
 {
-    double best = MINUS_INFINITY, sum = 0.0;
+    log_sum total = empty_log_sum();
     for (int a = node.arc; a < node.arc_end; a++)
-        best = fmax(best, value_before(nodes, alpha, arcs[a].node, t) + (double)arcs[a].weight);
-    if (best == MINUS_INFINITY)
-        return best;
-    for (int a = node.arc; a < node.arc_end; a++)
-        sum += EXP(value_before(nodes, alpha, arcs[a].node, t) + (double)arcs[a].weight - best);
-    return best + LOG(sum);
+        total = add_logarithm(total, value_before(nodes, alpha, arcs[a].node, t) + (double)arcs[a].weight);
+    return value_of(total);
 }
 
 /* What lies behind an arc that leaves its node after frame t. */
@@ -40,14 +65,10 @@ FUNCTION double value_behind(GLOBAL const device_node *nodes, GLOBAL const float
 FUNCTION double sum_behind(GLOBAL const device_node *nodes, GLOBAL const device_arc *leave, GLOBAL const float *scores,
                            GLOBAL const double *beta, device_search s, device_node node, int t)
 {
-    double best = MINUS_INFINITY, sum = 0.0;
+    log_sum total = empty_log_sum();
     for (int a = node.leave; a < node.leave_end; a++)
-        best = fmax(best, value_behind(nodes, scores, beta, s, leave[a], t));
-    if (best == MINUS_INFINITY)
-        return best;
-    for (int a = node.leave; a < node.leave_end; a++)
-        sum += EXP(value_behind(nodes, scores, beta, s, leave[a], t) - best);
-    return best + LOG(sum);
+        total = add_logarithm(total, value_behind(nodes, scores, beta, s, leave[a], t));
+    return value_of(total);
 }
 
 /* The expected use of every arc into a node between frames t - 1 and t. */

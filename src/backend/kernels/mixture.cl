@@ -37,13 +37,13 @@ FUNCTION mixture_sum add_score(mixture_sum m, float score, int component)
             score[c] = group[c];                                                                                       \
         if (!differences)                                                                                              \
             for (int r = 0; r < 2 * dim; r++, p += COMPONENTS) {                                                       \
-                float x = lane[r * LANES];                                                                             \
+                float x = lane[r * LANE_STRIDE];                                                                       \
                 for (int c = 0; c < COMPONENTS; c++)                                                                   \
                     score[c] = FMAF(p[c], x, score[c]);                                                                \
             }                                                                                                          \
         else                                                                                                           \
             for (int k = 0; k < dim; k++, p += 2 * COMPONENTS) {                                                       \
-                float x = lane[(2 * dim + k) * LANES];                                                                 \
+                float x = lane[(2 * dim + k) * LANE_STRIDE];                                                           \
                 for (int c = 0; c < COMPONENTS; c++) {                                                                 \
                     float d = x - p[c];                                                                                \
                     score[c] = FMAF(p[COMPONENTS + c] * d, d, score[c]);                                               \

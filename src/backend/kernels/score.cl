@@ -17,7 +17,7 @@ KERNEL void score_rows(GLOBAL const device_piece *pieces, GLOBAL const float *la
     int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
     int at_once = LOCAL_FLOATS / size, index = piece.first + (ITEM < piece.count ? ITEM : 0);
     GLOBAL const float *lane =
-        lanes + piece.lanes + (device_long)(index / LANES) * rows * LANES + index % LANES;
+        lanes + piece.lanes + (device_long)(index / LANES) * rows * LANE_STRIDE + index % LANES;
     mixture_sum m = empty_sum();
     float score[COMPONENTS];
     for (int begin = 0; begin < groups; begin += at_once > 0 ? at_once : 1) {

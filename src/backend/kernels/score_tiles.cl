@@ -1,5 +1,5 @@
 /* Step 1 for a processor: a group is one item, which scores tiles of 24 frames and 4 components in vector registers, like
- * backend/cpu/gmm_lanes.h. Tiles begin at whole vectors; what lies before the piece is computed and not written. */
+ * backend/cpu/gmm_lanes.h. A tile may begin at any frame. */
 
 #if defined __OPENCL_VERSION__ /* a shape of its own: vectors are OpenCL's */
 
@@ -16,37 +16,42 @@ FUNCTION float8 power_of_two(float8 x)
     return as_float8(max((convert_int8(whole) + 127) << 23, 0)) * p;
 }
 
-/* Where the vectors of a tile stand: each of them may lie in another block. */
-#define VECTOR_AT(index) (base + (index) / LANES * rows * LANES + (index) % LANES)
+/* log2(x) for x >= 1, to 2e-7: exponent, then the series of atanh. */
+FUNCTION float8 logarithm_of_two(float8 x)
+{
+    int8 bits = as_int8(x), exponent = (bits - 0x3f3504f3) >> 23; /* mantissas from sqrt(1/2) on */
+    float8 m = as_float8(bits - (exponent << 23)), z = (m - 1.0f) / (m + 1.0f), square = z * z;
+    float8 p = fma(square, 3.2059889e-1f, 4.1219858e-1f);
+    p = fma(p, square, 5.7707802e-1f);
+    p = fma(p, square, 9.6179669e-1f);
+    p = fma(p, square, 2.8853901f);
+    return fma(p, z, convert_float8(exponent));
+}
 
-/* The scores of a group of components for V vectors of frames. */
+/* The scores of a group of components for V vectors of frames, whose first row x is. All vectors of a row, then component by
+ * component: 12 sums, 3 vectors and one parameter fill the 16 registers. */
 #define DEFINE_TILE(name, V)                                                                                           \
-    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *base, device_long index, int dim, int rows,      \
-                       int differences, float8 (*sum)[3])                                                              \
+    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *x, int dim, int differences, float8 (*sum)[3])   \
     {                                                                                                                  \
-        GLOBAL const float *x[V], *p = group + COMPONENTS;                                                             \
-        float8 acc[COMPONENTS][V];                                                                                     \
+        GLOBAL const float *p = group + COMPONENTS;                                                                    \
+        float8 acc[COMPONENTS][V], o[V];                                                                               \
         _Pragma("unroll") for (int v = 0; v < V; v++)                                                                  \
-        {                                                                                                              \
-            x[v] = VECTOR_AT(index + v * VECTOR);                                                                      \
             _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++) acc[c][v] = group[c];                               \
-        }                                                                                                              \
         if (!differences)                                                                                              \
-            for (int r = 0; r < 2 * dim; r++, p += COMPONENTS)                                                         \
-                _Pragma("unroll") for (int v = 0; v < V; v++)                                                          \
-                {                                                                                                      \
-                    float8 o = vload8(0, x[v] + r * LANES);                                                            \
-                    _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                             \
-                        acc[c][v] = fma((float8)p[c], o, acc[c][v]);                                                   \
-                }                                                                                                      \
+            for (int r = 0; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE) {                                     \
+                _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                     \
+                _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                 \
+                    _Pragma("unroll") for (int v = 0; v < V; v++)                                                      \
+                        acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);                                                \
+            }                                                                                                          \
         else                                                                                                           \
             for (int k = 0; k < dim; k++, p += 2 * COMPONENTS)                                                         \
                 _Pragma("unroll") for (int v = 0; v < V; v++)                                                          \
                 {                                                                                                      \
-                    float8 o = vload8(0, x[v] + (2 * dim + k) * LANES);                                                \
+                    float8 plain = vload8(v, x + (2 * dim + k) * LANE_STRIDE);                                         \
                     _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                             \
                     {                                                                                                  \
-                        float8 d = o - p[c];                                                                           \
+                        float8 d = plain - p[c];                                                                       \
                         acc[c][v] = fma(p[COMPONENTS + c] * d, d, acc[c][v]);                                          \
                     }                                                                                                  \
                 }                                                                                                      \
@@ -58,15 +63,16 @@ DEFINE_TILE(tile_of_one, 1)
 DEFINE_TILE(tile_of_two, 2)
 DEFINE_TILE(tile_of_three, 3)
 
-FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *base, device_long index, int vectors,
-                          int dim, int rows, int differences, float8 (*score)[3])
+FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *lanes, device_long index, int vectors, int dim,
+                          int rows, int differences, float8 (*score)[3])
 {
+    GLOBAL const float *x = lanes + index / LANES * rows * LANE_STRIDE + index % LANES;
     if (vectors == 3)
-        tile_of_three(group, base, index, dim, rows, differences, score);
+        tile_of_three(group, x, dim, differences, score);
     else if (vectors == 2)
-        tile_of_two(group, base, index, dim, rows, differences, score);
+        tile_of_two(group, x, dim, differences, score);
     else
-        tile_of_one(group, base, index, dim, rows, differences, score);
+        tile_of_one(group, x, dim, differences, score);
 }
 
 /* Four vectors go as two and two, not as three and one. */
@@ -75,24 +81,30 @@ FUNCTION int next_vectors(int left)
     return left == 4 ? 2 : left < 3 ? left : 3;
 }
 
-/* Components that fill up the last group score so low that they add nothing. */
+/* Components that fill up the last group score so low that they add nothing; so do most others, as soon as the best is known. */
 FUNCTION void add_scores(float8 (*score)[3], int v, float8 *best, float8 *sum)
 {
-    float8 most = fmax(fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v])), *best);
-    *sum = *sum * power_of_two(*best - most) + (power_of_two(score[0][v] - most) + power_of_two(score[1][v] - most)) +
-           (power_of_two(score[2][v] - most) + power_of_two(score[3][v] - most));
-    *best = most;
+    float8 own = fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v]));
+    if (any(own > *best)) {
+        float8 most = fmax(own, *best);
+        *sum *= power_of_two(*best - most);
+        *best = most;
+    } else if (!any(own > *best - 26.0f)) {
+        return;
+    }
+    *sum += (power_of_two(score[0][v] - *best) + power_of_two(score[1][v] - *best)) +
+            (power_of_two(score[2][v] - *best) + power_of_two(score[3][v] - *best));
 }
 
-FUNCTION void write_part(GLOBAL float *to, float8 values, int from, int end)
+FUNCTION void write_part(GLOBAL float *to, float8 values, int count)
 {
     float all[VECTOR];
-    if (from <= 0 && end >= VECTOR) {
+    if (count >= VECTOR) {
         vstore8(values, 0, to);
         return;
     }
     vstore8(values, 0, all);
-    for (int i = from > 0 ? from : 0; i < end && i < VECTOR; i++)
+    for (int i = 0; i < count; i++)
         to[i] = all[i];
 }
 
@@ -106,10 +118,10 @@ KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *l
     GLOBAL const float *state = packed + packed_at[piece.tied];
     int components = first_gaussian[piece.tied + 1] - first_gaussian[piece.tied];
     int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
-    int skip = piece.first % VECTOR, left = (skip + piece.count + VECTOR - 1) / VECTOR, vectors;
-    for (int at = -skip; left > 0; left -= vectors, at += vectors * VECTOR) {
+    int vectors;
+    for (int at = 0; at < piece.count; at += vectors * VECTOR) {
         float8 best[3], sum[3], score[COMPONENTS][3];
-        vectors = next_vectors(left);
+        vectors = next_vectors((piece.count - at + VECTOR - 1) / VECTOR);
         for (int v = 0; v < 3; v++) {
             best[v] = -3.4e38f;
             sum[v] = 0.0f;
@@ -125,7 +137,7 @@ KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *l
         }
         for (int v = 0; v < vectors; v++)
             write_part(scores + piece.score_at + at + v * VECTOR,
-                       (only_best ? best[v] : best[v] + log2(sum[v])) * unit, -at - v * VECTOR,
+                       (only_best ? best[v] : best[v] + logarithm_of_two(sum[v])) * unit,
                        piece.count - at - v * VECTOR);
     }
 }

@@ -38,7 +38,7 @@ KERNEL void share_tiles(GLOBAL const device_stretch *stretches, GLOBAL const flo
         score_components(s, packed + packed_at[s.tied], lanes, at, vectors, components, dim, rows,
                          differences[s.tied], share, best, sum);
         for (int v = 0; v < vectors; v++) {
-            float8 weight = vload8(0, weights + s.lane_at + at + v * VECTOR), total = best[v] + log2(sum[v]);
+            float8 weight = vload8(0, weights + s.lane_at + at + v * VECTOR), total = best[v] + logarithm_of_two(sum[v]);
             int8 taken = (int8)0;
             for (int c = 0; c < components; c++) {
                 GLOBAL float *to = share + (device_long)c * s.padded + at + v * VECTOR;

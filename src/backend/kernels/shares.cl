@@ -14,7 +14,7 @@ KERNEL void share_lanes(GLOBAL const device_stretch *stretches, GLOBAL const flo
     float score[COMPONENTS];
     for (int i = ITEM; i < s.count; i += ITEMS) {
         device_long index = s.lane_at + i;
-        GLOBAL const float *lane = lanes + index / LANES * rows * LANES + index % LANES;
+        GLOBAL const float *lane = lanes + index / LANES * rows * LANE_STRIDE + index % LANES;
         GLOBAL float *share = shares + s.share_at + i;
         mixture_sum m = empty_sum();
         for (int c = 0; c < components; c++) {
