@@ -3,6 +3,8 @@
 
 #if defined __OPENCL_VERSION__ /* a shape of its own: vectors are OpenCL's */
 
+#define CHUNK 32 /* components whose scores are kept at once: 3 KB */
+
 /* 2^x for x <= 0, to 2e-7: Taylor's series on [-1/2, 1/2]; 0 below 2^-126. */
 FUNCTION float8 power_of_two(float8 x)
 {
@@ -31,48 +33,51 @@ FUNCTION float8 logarithm_of_two(float8 x)
 /* The scores of a group of components for V vectors of frames, whose first row x is. All vectors of a row, then component by
  * component: 12 sums, 3 vectors and one parameter fill the 16 registers. */
 #define DEFINE_TILE(name, V)                                                                                           \
-    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *x, int dim, int differences, float8 (*sum)[3])   \
+    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *x, int dim, float8 *out)                         \
     {                                                                                                                  \
         GLOBAL const float *p = group + COMPONENTS;                                                                    \
         float8 acc[COMPONENTS][V], o[V];                                                                               \
-        _Pragma("unroll") for (int v = 0; v < V; v++)                                                                  \
-            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++) acc[c][v] = group[c];                               \
-        if (!differences)                                                                                              \
-            for (int r = 0; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE) {                                     \
-                _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                     \
-                _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                 \
-                    _Pragma("unroll") for (int v = 0; v < V; v++)                                                      \
-                        acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);                                                \
-            }                                                                                                          \
-        else                                                                                                           \
-            for (int k = 0; k < dim; k++, p += 2 * COMPONENTS)                                                         \
-                _Pragma("unroll") for (int v = 0; v < V; v++)                                                          \
-                {                                                                                                      \
-                    float8 plain = vload8(v, x + (2 * dim + k) * LANE_STRIDE);                                         \
-                    _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                             \
-                    {                                                                                                  \
-                        float8 d = plain - p[c];                                                                       \
-                        acc[c][v] = fma(p[COMPONENTS + c] * d, d, acc[c][v]);                                          \
-                    }                                                                                                  \
-                }                                                                                                      \
-        _Pragma("unroll") for (int v = 0; v < V; v++)                                                                  \
-            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++) sum[c][v] = acc[c][v];                              \
+        _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++) acc[i / V][i % V] = 0.0f;                           \
+        for (int r = 0; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE) {                                         \
+            _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                         \
+            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                     \
+                _Pragma("unroll") for (int v = 0; v < V; v++) acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++)                                                     \
+            out[i / V * 3 + i % V] = acc[i / V][i % V] + group[i / V];                                                 \
     }
 
 DEFINE_TILE(tile_of_one, 1)
 DEFINE_TILE(tile_of_two, 2)
 DEFINE_TILE(tile_of_three, 3)
 
+/* The same by differences. Few states want it. */
+FUNCTION void tile_of_differences(GLOBAL const float *group, GLOBAL const float *x, int vectors, int dim, float8 *out)
+{
+    for (int v = 0; v < vectors; v++)
+        for (int c = 0; c < COMPONENTS; c++) {
+            GLOBAL const float *p = group + COMPONENTS + c;
+            float8 acc = group[c];
+            for (int k = 0; k < dim; k++, p += 2 * COMPONENTS) {
+                float8 d = vload8(v, x + (2 * dim + k) * LANE_STRIDE) - p[0];
+                acc = fma(p[COMPONENTS] * d, d, acc);
+            }
+            out[3 * c + v] = acc;
+        }
+}
+
 FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *lanes, device_long index, int vectors, int dim,
-                          int rows, int differences, float8 (*score)[3])
+                          int rows, int differences, float8 *score)
 {
     GLOBAL const float *x = lanes + index / LANES * rows * LANE_STRIDE + index % LANES;
-    if (vectors == 3)
-        tile_of_three(group, x, dim, differences, score);
+    if (differences)
+        tile_of_differences(group, x, vectors, dim, score);
+    else if (vectors == 3)
+        tile_of_three(group, x, dim, score);
     else if (vectors == 2)
-        tile_of_two(group, x, dim, differences, score);
+        tile_of_two(group, x, dim, score);
     else
-        tile_of_one(group, x, dim, differences, score);
+        tile_of_one(group, x, dim, score);
 }
 
 /* Four vectors go as two and two, not as three and one. */
@@ -81,19 +86,21 @@ FUNCTION int next_vectors(int left)
     return left == 4 ? 2 : left < 3 ? left : 3;
 }
 
-/* Components that fill up the last group score so low that they add nothing; so do most others, as soon as the best is known. */
-FUNCTION void add_scores(float8 (*score)[3], int v, float8 *best, float8 *sum)
+/* A chunk of components' scores, three vectors each, into best + log2(sum). What fills up the last group scores so low that it adds
+ * nothing. A chunk's scores are all there before the sums begin: between the tiles nothing else wants registers. */
+FUNCTION void add_chunk(const float8 *score, int components, int v, int only_best, float8 *best, float8 *sum)
 {
-    float8 own = fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v]));
-    if (any(own > *best)) {
-        float8 most = fmax(own, *best);
-        *sum *= power_of_two(*best - most);
-        *best = most;
-    } else if (!any(own > *best - 26.0f)) {
-        return;
+    float8 most = *best;
+    for (int c = 0; c < components; c++)
+        most = fmax(most, score[3 * c + v]);
+    if (!only_best) {
+        float8 total = *sum * power_of_two(*best - most);
+        for (int c = 0; c < components; c++)
+            if (any(score[3 * c + v] > most - 26.0f))
+                total += power_of_two(score[3 * c + v] - most);
+        *sum = total;
     }
-    *sum += (power_of_two(score[0][v] - *best) + power_of_two(score[1][v] - *best)) +
-            (power_of_two(score[2][v] - *best) + power_of_two(score[3][v] - *best));
+    *best = most;
 }
 
 FUNCTION void write_part(GLOBAL float *to, float8 values, int count)
@@ -120,20 +127,19 @@ KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *l
     int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
     int vectors;
     for (int at = 0; at < piece.count; at += vectors * VECTOR) {
-        float8 best[3], sum[3], score[COMPONENTS][3];
+        float8 best[3], sum[3], score[3 * CHUNK];
         vectors = next_vectors((piece.count - at + VECTOR - 1) / VECTOR);
         for (int v = 0; v < 3; v++) {
             best[v] = -3.4e38f;
             sum[v] = 0.0f;
         }
-        for (int g = 0; g < groups; g++) {
-            tile_scores(state + (device_long)g * size, lanes + piece.lanes, piece.first + at, vectors, dim, rows,
-                        differences[piece.tied], score);
+        for (int begin = 0; begin < groups; begin += CHUNK / COMPONENTS) {
+            int count = groups - begin < CHUNK / COMPONENTS ? groups - begin : CHUNK / COMPONENTS;
+            for (int g = 0; g < count; g++)
+                tile_scores(state + (device_long)(begin + g) * size, lanes + piece.lanes, piece.first + at, vectors,
+                            dim, rows, differences[piece.tied], score + 3 * COMPONENTS * g);
             for (int v = 0; v < vectors; v++)
-                if (only_best)
-                    best[v] = fmax(fmax(fmax(score[0][v], score[1][v]), fmax(score[2][v], score[3][v])), best[v]);
-                else
-                    add_scores(score, v, &best[v], &sum[v]);
+                add_chunk(score, COMPONENTS * count, v, only_best, &best[v], &sum[v]);
         }
         for (int v = 0; v < vectors; v++)
             write_part(scores + piece.score_at + at + v * VECTOR,

@@ -7,18 +7,22 @@ FUNCTION void score_components(device_stretch s, GLOBAL const float *state, GLOB
                                int vectors, int components, int dim, int rows, int differences, GLOBAL float *share,
                                float8 *best, float8 *sum)
 {
-    float8 score[COMPONENTS][3];
+    float8 score[3 * CHUNK];
+    int groups = (components + COMPONENTS - 1) / COMPONENTS;
     for (int v = 0; v < 3; v++) {
         best[v] = -3.4e38f;
         sum[v] = 0.0f;
     }
-    for (int c = 0; c < components; c += COMPONENTS) {
-        tile_scores(state + (device_long)(c / COMPONENTS) * COMPONENTS * (1 + 2 * dim), lanes, s.lane_at + at, vectors,
-                    dim, rows, differences, score);
+    for (int begin = 0; begin < groups; begin += CHUNK / COMPONENTS) {
+        int count = groups - begin < CHUNK / COMPONENTS ? groups - begin : CHUNK / COMPONENTS;
+        for (int g = 0; g < count; g++)
+            tile_scores(state + (device_long)(begin + g) * COMPONENTS * (1 + 2 * dim), lanes, s.lane_at + at, vectors,
+                        dim, rows, differences, score + 3 * COMPONENTS * g);
         for (int v = 0; v < vectors; v++) {
-            add_scores(score, v, &best[v], &sum[v]);
-            for (int j = 0; j < COMPONENTS && c + j < components; j++)
-                vstore8(score[j][v], 0, share + (device_long)(c + j) * s.padded + at + v * VECTOR);
+            add_chunk(score, COMPONENTS * count, v, 0, &best[v], &sum[v]);
+            for (int c = 0; c < COMPONENTS * count && COMPONENTS * begin + c < components; c++)
+                vstore8(score[3 * c + v], 0,
+                        share + (device_long)(COMPONENTS * begin + c) * s.padded + at + v * VECTOR);
         }
     }
 }
