@@ -3,7 +3,7 @@
  *     KERNEL void name(GLOBAL const float *in, GLOBAL float *out, int count)
  *
  * GROUP is the number of the work-group (block), ITEM that of the work-item (thread) in it, ITEMS how many there are. LOCAL
- * memory belongs to the group. BARRIER() is met by all items of a group; what they wrote before, to local and global
+ * memory belongs to the group (LOCAL_POINTER *p points into it). BARRIER() is met by all items of a group; what they wrote before, to local and global
  * memory, the group sees behind it. Nothing is ordered between groups.
  *
  * What has to be the same on every device is the same by construction: every sum has one owner, who adds in a fixed order. There are no
@@ -20,6 +20,7 @@
 #define FUNCTION static
 #define GLOBAL __global
 #define LOCAL __local
+#define LOCAL_POINTER __local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define GROUP ((int)get_group_id(0))
 #define ITEM ((int)get_local_id(0))
@@ -38,6 +39,7 @@ typedef uchar device_byte;
 #define FUNCTION static __device__
 #define GLOBAL
 #define LOCAL __shared__
+#define LOCAL_POINTER
 #define BARRIER() __syncthreads()
 #define GROUP ((int)blockIdx.x)
 #define ITEM ((int)threadIdx.x)

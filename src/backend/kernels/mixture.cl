@@ -51,5 +51,5 @@ FUNCTION mixture_sum add_score(mixture_sum m, float score, int component)
             }                                                                                                          \
     }
 
-DEFINE_GROUP_SCORES(local_group_scores, LOCAL)
+DEFINE_GROUP_SCORES(local_group_scores, LOCAL_POINTER)
 DEFINE_GROUP_SCORES(global_group_scores, GLOBAL)

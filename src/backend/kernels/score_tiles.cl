@@ -5,7 +5,7 @@
 
 #define CHUNK 32 /* components whose scores are kept at once: 3 KB */
 
-/* 2^x for x <= 0, to 2e-7: Taylor's series on [-1/2, 1/2]; 0 below 2^-126. */
+/* 2^x for x below 1, to 2e-7: Taylor's series on [-1/2, 1/2]; 0 below 2^-126. */
 FUNCTION float8 power_of_two(float8 x)
 {
     float8 whole = rint(fmax(x, -127.0f)), f = fmax(x, -127.0f) - whole;

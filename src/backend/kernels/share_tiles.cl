@@ -49,7 +49,7 @@ KERNEL void share_tiles(GLOBAL const device_stretch *stretches, GLOBAL const flo
                 float8 score = vload8(0, to);
                 int8 is_best = (score == best[v]) & ~taken;
                 float8 part = whole ? select((float8)0.0f, (float8)1.0f, is_best)
-                                    : power_of_two(fmin(score - total, 0.0f));
+                                    : power_of_two(score - total);
                 taken |= is_best;
                 vstore8(weight * part, 0, to);
             }

@@ -75,7 +75,7 @@ FUNCTION int first_own(int low)
                 i >= low && i < high ? two[side * nodes + i] : MINUS_INFINITY;                                         \
     }
 
-DEFINE_VITERBI(local_viterbi, LOCAL)
+DEFINE_VITERBI(local_viterbi, LOCAL_POINTER)
 DEFINE_VITERBI(global_viterbi, GLOBAL)
 
 KERNEL void viterbi(GLOBAL const char *records, GLOBAL const float *scores, GLOBAL device_byte *back,
