@@ -30,8 +30,12 @@ typedef struct gathering {
     device_stretch *stretches;
     size_t stretch_count, lanes, gaussians;
     int64_t shares;
-    size_t bytes, source_at, weight_at, owner_at, component_at;
+    size_t bytes, source_at, weight_at;
     char *block;
+
+    /* The Gaussians that have a share: stretch and component of each. */
+    int32_t *owner, *component;
+    size_t used;
 } gathering;
 
 /* ---- Items ---- */
@@ -67,19 +71,11 @@ static size_t count_stretches(gathering *g)
 /* Sizes, then room for all of it. Lanes of a stretch are whole vectors. */
 static int make_stretches(gathering *g, trl_error *err)
 {
-    const trl__mixtures *m = &g->p->m;
     g->stretch_count = count_stretches(g);
-    size_t lanes = g->count + g->stretch_count * VECTOR, gaussians = 0;
-    for (size_t i = 0, seen = 0; i < g->count; i++)
-        if (g->stretch_of[g->items[i].tied] == (int32_t)seen) {
-            gaussians += (size_t)trl__components(m, g->items[i].tied);
-            seen++;
-        }
+    size_t lanes = g->count + g->stretch_count * VECTOR;
     g->source_at = trl__whole(g->stretch_count * sizeof *g->stretches, 8);
     g->weight_at = g->source_at + lanes * sizeof(int64_t);
-    g->owner_at = g->weight_at + trl__whole(lanes * sizeof(float), 8);
-    g->component_at = g->owner_at + trl__whole(gaussians * sizeof(int32_t), 8);
-    g->bytes = g->component_at + gaussians * sizeof(int32_t);
+    g->bytes = g->weight_at + lanes * sizeof(float);
     g->block = trl__staging_get(g->stream, &g->stream->search_bytes, g->bytes, err);
     if (!g->block)
         return TRL_ENOMEM;
@@ -96,20 +92,16 @@ static int make_stretches(gathering *g, trl_error *err)
 static void place_stretches(gathering *g)
 {
     const trl__mixtures *m = &g->p->m;
-    int32_t *owner = (int32_t *)(g->block + g->owner_at), *component = (int32_t *)(g->block + g->component_at);
     for (size_t i = 0; i < g->stretch_count; i++) {
         device_stretch *s = &g->stretches[i];
         s->components = trl__components(m, s->tied);
         s->padded = (int32_t)trl__whole((size_t)s->count, VECTOR);
         s->lane_at = (int64_t)g->lanes;
         s->share_at = g->shares;
-        s->sum_at = (int64_t)g->gaussians * (1 + 2 * (int64_t)m->dim);
+        s->gaussian = (int64_t)g->gaussians;
         g->lanes += (size_t)s->padded;
         g->shares += (int64_t)s->padded * s->components;
-        for (int32_t c = 0; c < s->components; c++, g->gaussians++) {
-            owner[g->gaussians] = (int32_t)i;
-            component[g->gaussians] = c;
-        }
+        g->gaussians += (size_t)s->components;
         s->count = 0; /* counted again while the items come */
     }
 }
@@ -133,33 +125,22 @@ static void place_items(gathering *g)
 
 /* ---- On the device ---- */
 
-/* The parts of the block that went up, as memory of their own: kernels can't take addresses inside. */
+/* The parts of the block, each into memory of its own: kernels can't take addresses inside. */
 static int send_stretches(gathering *g, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
     const trl__driver *driver = stream->driver;
-    size_t gaussians = g->gaussians * sizeof(int32_t);
     int code = trl__room_get(stream, &stream->stretch_source, g->lanes * sizeof(int64_t), err);
     if (code == 0)
-        code = trl__room_get(stream, &stream->best, 2 * g->lanes * sizeof(float), err);
-    if (code == 0)
-        code = trl__room_get(stream, &stream->path, gaussians, err);
-    if (code == 0)
-        code = trl__room_get(stream, &stream->last, gaussians, err);
+        code = trl__room_get(stream, &stream->gamma, g->lanes * sizeof(float), err);
     if (code == 0)
         code = trl__send(stream, &stream->search_bytes, &stream->stretches, g->source_at, err);
     if (code == 0)
         code = driver->write(stream->queue, stream->stretch_source.memory, 0, g->block + g->source_at,
                              g->lanes * sizeof(int64_t), err);
     if (code == 0)
-        code = trl__room_get(stream, &stream->gamma, g->lanes * sizeof(float), err);
-    if (code == 0)
-        code = driver->write(stream->queue, stream->gamma.memory, 0, g->block + g->weight_at,
-                             g->lanes * sizeof(float), err);
-    if (code == 0)
-        code = driver->write(stream->queue, stream->path.memory, 0, g->block + g->owner_at, gaussians, err);
-    if (code == 0)
-        code = driver->write(stream->queue, stream->last.memory, 0, g->block + g->component_at, gaussians, err);
+        code = driver->write(stream->queue, stream->gamma.memory, 0, g->block + g->weight_at, g->lanes * sizeof(float),
+                             err);
     return code;
 }
 
@@ -190,9 +171,49 @@ static int launch_shares(const gathering *g, int whole, trl_error *err)
                                   sizeof arguments / sizeof *arguments, err);
 }
 
+/* Asks for the Gaussians that are used, and sends their list. */
+static int list_used(gathering *g, trl_error *err)
+{
+    trl__driven_stream *stream = g->stream;
+    const trl__kernel_argument arguments[] = {
+        trl__memory_argument(&stream->stretches),
+        trl__memory_argument(&stream->shares),
+        trl__memory_argument(&stream->counts),
+    };
+    int tiles = trl__driven_device_of(stream)->tiles;
+    uint8_t *used = trl__scratch_get(&stream->down, g->gaussians, 1);
+    if (!used)
+        return trl__fail_memory(err);
+    int code = stream->driver->launch(stream->queue, TRL__KERNEL_FIND_USED, g->stretch_count, tiles ? 1 : STRETCH_ITEMS,
+                                      arguments, sizeof arguments / sizeof *arguments, err);
+    if (code == 0)
+        code = trl__fetch(stream, &stream->counts, 0, used, g->gaussians, err);
+    int32_t *lists =
+        code == 0 ? trl__staging_get(stream, &stream->piece_bytes, 2 * g->gaussians * sizeof *lists, err) : NULL;
+    if (!lists)
+        return code < 0 ? code : TRL_ENOMEM;
+    g->owner = lists;
+    g->component = lists + g->gaussians;
+    for (size_t i = 0; i < g->stretch_count; i++)
+        for (int32_t c = 0; c < g->stretches[i].components; c++)
+            if (used[g->stretches[i].gaussian + c]) {
+                g->owner[g->used] = (int32_t)i;
+                g->component[g->used++] = c;
+            }
+    size_t size = g->used * sizeof *lists;
+    code = trl__room_get(stream, &stream->last, size, err);
+    if (code == 0)
+        code = trl__send(stream, &stream->piece_bytes, &stream->path, size, err);
+    if (code == 0 && size > 0)
+        code = stream->driver->write(stream->queue, stream->last.memory, 0, g->component, size, err);
+    return code;
+}
+
 static int launch_sums(const gathering *g, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
+    if (g->used == 0)
+        return 0;
     const trl__kernel_argument arguments[] = {
         trl__memory_argument(&stream->stretches), trl__memory_argument(&stream->path),
         trl__memory_argument(&stream->last),      trl__memory_argument(&stream->stretch_source),
@@ -200,7 +221,7 @@ static int launch_sums(const gathering *g, trl_error *err)
         trl__memory_argument(&stream->sums),      trl__value_argument(&g->p->m.dim, sizeof g->p->m.dim),
     };
     int tiles = trl__driven_device_of(stream)->tiles;
-    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SUM_TILES : TRL__KERNEL_SUM_LANES, g->gaussians,
+    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SUM_TILES : TRL__KERNEL_SUM_LANES, g->used,
                                   tiles ? 1 : STRETCH_ITEMS, arguments, sizeof arguments / sizeof *arguments, err);
 }
 
@@ -218,13 +239,19 @@ static int compute(gathering *g, int whole, trl_error *err)
     if (code == 0)
         code = trl__room_get(stream, &stream->shares, (size_t)g->shares * sizeof(float), err);
     if (code == 0)
-        code = trl__room_get(stream, &stream->sums, g->gaussians * (1 + 2 * dim) * sizeof(double), err);
+        code = trl__room_get(stream, &stream->best, g->lanes * sizeof(float), err);
+    if (code == 0)
+        code = trl__room_get(stream, &stream->counts, g->gaussians, err);
     if (code == 0)
         code = send_stretches(g, err);
     if (code == 0)
         code = trl__launch_place(stream, g->p, &stream->stretch_source, &stream->stretch_lanes, g->lanes, err);
     if (code == 0)
         code = launch_shares(g, whole, err);
+    if (code == 0)
+        code = list_used(g, err);
+    if (code == 0)
+        code = trl__room_get(stream, &stream->sums, g->used * (1 + 2 * dim) * sizeof(double), err);
     return code < 0 ? code : launch_sums(g, err);
 }
 
@@ -233,16 +260,14 @@ static int compute(gathering *g, int whole, trl_error *err)
 static int add_sums(const gathering *g, const double *sums, trl__local_stats *local, trl_error *err)
 {
     size_t size = 1 + 2 * (size_t)g->p->m.dim;
-    for (size_t i = 0; i < g->stretch_count; i++)
-        for (int32_t c = 0; c < g->stretches[i].components; c++, sums += size) {
-            if (!(sums[0] > 0))
-                continue;
-            double *slot = trl__local_stats_slot(local, g->p->m.first_gaussian[g->stretches[i].tied] + c);
-            if (!slot)
-                return trl__fail_memory(err);
-            for (size_t k = 0; k < size; k++)
-                slot[k] += sums[k];
-        }
+    for (size_t i = 0; i < g->used; i++, sums += size) {
+        int32_t tied = g->stretches[g->owner[i]].tied;
+        double *slot = trl__local_stats_slot(local, g->p->m.first_gaussian[tied] + g->component[i]);
+        if (!slot)
+            return trl__fail_memory(err);
+        for (size_t k = 0; k < size; k++)
+            slot[k] += sums[k];
+    }
     return 0;
 }
 
@@ -250,11 +275,11 @@ static int add_sums(const gathering *g, const double *sums, trl__local_stats *lo
 static int fetch_sums(const gathering *g, trl__local_stats *local, const float **best, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
-    size_t sums = g->gaussians * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double), bests = g->lanes * sizeof(float);
+    size_t sums = g->used * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double), bests = g->lanes * sizeof(float);
     char *down = trl__scratch_get(&stream->down, sums + bests + 1, 1);
     if (!down)
         return trl__fail_memory(err);
-    int code = stream->driver->read(stream->queue, stream->sums.memory, 0, down, sums, err);
+    int code = sums > 0 ? stream->driver->read(stream->queue, stream->sums.memory, 0, down, sums, err) : 0;
     if (code == 0)
         code = trl__fetch(stream, &stream->best, 0, down + sums, bests, err);
     *best = (const float *)(down + sums);

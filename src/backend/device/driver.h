@@ -23,6 +23,7 @@
     X(FORWARD_BACKWARD, forward_backward)                                                                              \
     X(SHARE_LANES, share_lanes)                                                                                        \
     X(SHARE_TILES, share_tiles)                                                                                        \
+    X(FIND_USED, find_used)                                                                                            \
     X(SUM_LANES, sum_lanes)                                                                                            \
     X(SUM_TILES, sum_tiles)
 

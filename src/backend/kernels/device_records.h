@@ -36,11 +36,11 @@ typedef struct device_piece {
     int unused;
 } device_piece;
 
-/* Lanes of one tied state whose components' shares are wanted, from a whole vector on; and the sums that they end up in. */
+/* Lanes of one tied state whose components' shares are wanted, from a whole vector on. */
 typedef struct device_stretch {
     device_long share_at; /* shares are [component][lane], `padded` lanes each */
     device_long lane_at;  /* the first lane among all: of sources, weights and best scores */
-    device_long sum_at;   /* of doubles: 1 + 2 dim by component */
+    device_long gaussian; /* the first of its components among all */
     int tied;
     int count, padded;
     int components;

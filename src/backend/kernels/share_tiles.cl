@@ -67,7 +67,7 @@ KERNEL void sum_tiles(GLOBAL const device_stretch *stretches, GLOBAL const int *
     device_stretch s = stretches[stretch_of[GROUP]];
     int component = component_of[GROUP];
     GLOBAL const float *share = shares + s.share_at + (device_long)component * s.padded;
-    GLOBAL double *slot = sums + s.sum_at + (device_long)component * (1 + 2 * dim);
+    GLOBAL double *slot = sums + (device_long)GROUP * (1 + 2 * dim);
     double count = 0.0;
     for (int k = 0; k < 2 * dim; k++)
         slot[1 + k] = 0.0;

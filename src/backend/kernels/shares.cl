@@ -33,7 +33,20 @@ KERNEL void share_lanes(GLOBAL const device_stretch *stretches, GLOBAL const flo
     }
 }
 
-/* A group has one Gaussian of a stretch, an item one dimension at a time. */
+/* Which Gaussians of a stretch have a share worth adding: few, as a rule. */
+KERNEL void find_used(GLOBAL const device_stretch *stretches, GLOBAL const float *shares, GLOBAL device_byte *used)
+{
+    device_stretch s = stretches[GROUP];
+    for (int c = ITEM; c < s.components; c += ITEMS) {
+        GLOBAL const float *share = shares + s.share_at + (device_long)c * s.padded;
+        int any_share = 0;
+        for (int i = 0; i < s.count; i++)
+            any_share |= share[i] >= LEAST_SHARE;
+        used[s.gaussian + c] = (device_byte)any_share;
+    }
+}
+
+/* A group has one Gaussian that is used, an item one dimension at a time. */
 KERNEL void sum_lanes(GLOBAL const device_stretch *stretches, GLOBAL const int *stretch_of,
                       GLOBAL const int *component_of, GLOBAL const device_long *source, GLOBAL const float *frames,
                       GLOBAL const float *shares, GLOBAL double *sums, int dim)
@@ -41,7 +54,7 @@ KERNEL void sum_lanes(GLOBAL const device_stretch *stretches, GLOBAL const int *
     device_stretch s = stretches[stretch_of[GROUP]];
     int component = component_of[GROUP];
     GLOBAL const float *share = shares + s.share_at + (device_long)component * s.padded;
-    GLOBAL double *slot = sums + s.sum_at + (device_long)component * (1 + 2 * dim);
+    GLOBAL double *slot = sums + (device_long)GROUP * (1 + 2 * dim);
     for (int k = ITEM; k < dim; k += ITEMS) {
         double sum = 0.0, square = 0.0, count = 0.0;
         for (int i = 0; i < s.count; i++) {
