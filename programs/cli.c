@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <trellis/file.h>
 #include <unistd.h>
 
@@ -92,6 +93,18 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err)
     if (code == 0)
         return trl_file_commit(file, err);
     trl_file_abort(file);
+    return code;
+}
+
+int cli_check_output(const char *path, trl_error *err)
+{
+    struct stat status;
+    trl_file *file;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return 0; /* opening a pipe would be seen at its other end */
+    int code = trl_file_create(path, &file, err);
+    if (code == 0)
+        trl_file_abort(file);
     return code;
 }
 

@@ -90,6 +90,10 @@ void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3)
 /* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or as trl_file_create. */
 int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
 
+/* What is learnt at the end of a long command otherwise: can this file be written? What is there already stays as it is. Returns 0 or as
+ * trl_file_create. */
+int cli_check_output(const char *path, trl_error *err);
+
 /* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
 char *cli_with_ending(const char *path, const char *ending);
 

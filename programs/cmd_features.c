@@ -238,7 +238,7 @@ const cli_command cmd_features = {
                    "number of threads.\n\n"
                    "The front end is one plain description: a preset, a file, and single settings, each over the one "
                    "before. It is stored in "
-                   "packed files and later in models. --describe prints it.\n\n"
+                   "packed files and in models. --describe prints it.\n\n"
                    "The way of a frame: window, spectrum, mel filterbank, cepstra; then CMVN, deltas, splicing, and "
                    "the transform.",
     .options = options,

@@ -156,8 +156,8 @@ static void say_what_has_no_path(const job *j)
     size_t first = 0, unknown = count_unknown(j, &first);
     fprintf(stderr, "trellis %s: %zu of %zu inputs have no path", j->command->name, j->without, j->count);
     if (unknown > 0)
-        fprintf(stderr, "; %zu of them with words that the symbol table does not have, the first is input %zu", unknown,
-                first);
+        fprintf(stderr, "; %zu of them with words that the symbol table does not have, the first is %s in input %zu",
+                unknown, trl_transduce_text_unknown(j->text), first);
     fputc('\n', stderr);
 }
 
@@ -452,7 +452,7 @@ static const cli_option train_options[] = {
     OPTION("rounds", 0, CLI_INT, rounds, "N", "at most so many (20)"),
     OPTION("gain", 0, CLI_NUMBER, gain, "X", "stop when a round lowers the weight by less than this part (1e-5)"),
     OPTION("counts", 0, CLI_LIST, add, "FILE",
-           "one estimation from these counts (of `trellis fst counts`) in place of rounds; several times"),
+           "one estimation from these counts (of `trellis fst counts -o`) in place of rounds; several times"),
     OPTION("index", 0, CLI_FLAG, index, NULL, "write a file as `trellis fst index` does"),
     TABLES,
     LATTICES,

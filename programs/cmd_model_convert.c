@@ -113,9 +113,10 @@ const cli_command cmd_model_convert = {
         "one "
         "is seen from the content. Means and variances stay the same to the last bit where the other format stores "
         "float32 numbers of the same meaning.\n\n"
-        "Sphinx's models say how their features were made. Models of HTK and Kaldi do not say how their features were "
-        "made. With --frontend the new model does, and "
-        "`trellis align` can use it on sound. What a format can't hold (texts of a trellis model, pronunciations, word "
+        "Sphinx's models say how their features were made; those of HTK and Kaldi do not. With --frontend the new "
+        "model "
+        "does, and `trellis align` can use it on sound. What a format can't hold (texts of a trellis model, "
+        "pronunciations, word "
         "positions of an HTK model) is left out there.",
     .options = options,
     .examples = "trellis model convert hmmdefs --list monophones --frontend mfcc.conf -o mono.trm\n"

@@ -28,6 +28,7 @@ struct values {
 };
 
 static const struct values defaults = {.iterations = NOT_GIVEN,
+                                       .components = NOT_GIVEN,
                                        .sample = 256000,
                                        .lda_splice = 4,
                                        .lda_dim = 39,
@@ -101,7 +102,7 @@ static void warn_of_options(const struct values *v)
         const char *option;
         int unused;
         const char *stages;
-    } checks[] = {{"components", v->components != 0 && !mono, " mono"},
+    } checks[] = {{"components", v->components != NOT_GIVEN && !mono, " mono"},
                   {"total", v->total > 0 && !mono, " mono"},
                   {"context", v->context && !contexts, "s tri, lda and sat"},
                   {"leaves", v->leaves != 0 && !contexts, "s tri, lda and sat"},
@@ -172,6 +173,8 @@ static int set_options(job *j)
         code = cli_usage_error(&cmd_train, "--total is a number of Gaussians, 0 to %d, not %g", INT32_MAX, v->total);
     if (code == 0 && v->iterations != NOT_GIVEN && v->iterations < 1)
         code = cli_usage_error(&cmd_train, "iterations per round: 1 to 10000, not %d", v->iterations);
+    if (code == 0 && v->components != NOT_GIVEN && v->components < 1)
+        code = cli_usage_error(&cmd_train, "--components is a number from 1 up, not %d", v->components);
     if (code == 0)
         code = set_stage_options(v, o);
     if (code)
@@ -185,7 +188,7 @@ static int set_options(job *j)
         code = parse_margin(v->margin, &o->margin);
     if (code == 0)
         code = corpus_input_parse(&cmd_train, &v->corpus, &j->reading, &o->channel);
-    o->components = v->components;
+    o->components = v->components != NOT_GIVEN ? v->components : 0;
     o->total_gaussians = (int64_t)v->total;
     o->occupancy_power = v->power;
     o->iterations = v->iterations != NOT_GIVEN ? v->iterations : 0;
@@ -340,6 +343,8 @@ static int prepare(job *j, char **arguments)
         return cli_failure(&err);
     j->options.from = j->from;
     int code = set_options(j);
+    if (code == 0 && cli_check_output(v->output, &err) < 0)
+        code = cli_failure(&err);
     if (code == 0 && v->questions && access(v->questions, R_OK) != 0) {
         cli_error(&err, TRL_EIO, "%s: can't open: %s", v->questions, strerror(errno));
         code = cli_failure(&err);
@@ -383,6 +388,11 @@ static int train(job *j, const char *lexicon_name)
     j->options.journal = j->journal;
     j->options.report = say_iteration;
     j->options.user = j;
+    if (!j->options.resume && trl_train_interrupted(j->folder))
+        cli_say(&j->values->common,
+                "warning: %s has the checkpoint of an earlier training; this one starts anew and replaces it "
+                "(--resume goes on with it)",
+                j->folder);
     trl_model *model;
     if (trl_train(j->corpus, j->lexicon, j->frontend, &j->options, j->pool, j->findings, &model, &err) < 0)
         return cli_failure(&err);
@@ -434,7 +444,7 @@ static const cli_option options[] = {
     {"components", 'n', CLI_INT, offsetof(struct values, components), "N",
      "Gaussians per state at the end, reached by doubling: 1, 2, 4 … (default 32; 8 when stages follow)"},
     {"total", 0, CLI_NUMBER, offsetof(struct values, total), "N",
-     "instead: so many Gaussians in all, shared out by how much data a state has"},
+     "instead: so many Gaussians in all, shared out by how much data a state has; one each at least"},
     {"power", 0, CLI_NUMBER, offsetof(struct values, power), "P",
      "with --total and --gaussians: shares go by frames^P (default 0.25)"},
 

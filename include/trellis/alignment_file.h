@@ -14,9 +14,9 @@
  *   vtt, srt   NAME.vtt, NAME.srt per recording: subtitles
  *
  * Times are seconds of the sound file, except in kaldi and mlf, which count from the start of the utterance. A
- * recording is a sound file. NAME is the utterance's id when the utterance is the whole file, else the file's name
- * without its ending (with its folder's in front where several files share it); characters that can't be in a file name
- * become dashes or underscores, and names that are taken get a number.
+ * recording is a sound file. NAME is the utterance's id when the utterance is the whole file, else the recording's id
+ * (Kaldi's wav.scp), else the file's name without its ending (with its folder's in front where several files share it);
+ * characters that can't be in a file name become dashes or underscores, and names that are taken get a number.
  */
 #ifndef TRELLIS_ALIGNMENT_FILE_H
 #define TRELLIS_ALIGNMENT_FILE_H

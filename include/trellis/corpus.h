@@ -65,8 +65,9 @@ typedef struct trl_corpus_options {
 typedef struct trl_utterance {
     const char *id;
     const char *speaker;
-    const char *path; /* the sound file */
-    const char *text; /* the transcript, words separated by single blanks; NULL when there is none */
+    const char *path;      /* the sound file */
+    const char *recording; /* its id, where the corpus has one for sound in parts: Kaldi's wav.scp; else NULL */
+    const char *text;      /* the transcript, words separated by single blanks; NULL when there is none */
     int32_t speaker_index;
     int32_t channel;         /* 0-based; -1: not said, the reader's choice */
     double start, end;       /* seconds; start = 0 and end = -1 for a whole file */

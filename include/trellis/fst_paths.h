@@ -64,7 +64,7 @@ typedef enum trl_randgen_kind { TRL_RANDGEN_UNIFORM, TRL_RANDGEN_LOG_PROBABILITY
 typedef struct trl_randgen_options {
     int32_t paths;   /* 0 counts as 1 */
     uint64_t seed;   /* path i depends on seed and i alone */
-    int32_t longest; /* arcs; 0: 2^31 - 1. Paths that would be longer, or have no way on, are left out */
+    int32_t longest; /* arcs; 0: 2^31 - 1. Paths that would be longer, or have no way to an end, are left out */
     trl_randgen_kind kind;
     int remove_weights; /* one for all, else those of the machine */
     int weighted;       /* a tree of the paths, in which they weigh their shares of all */

@@ -109,6 +109,9 @@ TRL_API int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, cons
                       const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out,
                       trl_error *err);
 
+/* 1: `folder` has a checkpoint, which a training there without `resume` replaces. */
+TRL_API int trl_train_interrupted(const char *folder);
+
 /* Removes what a training left in `folder` for --resume; the folder too when nothing else is in it. Features that it was
  * given (NULL: none) stay. */
 TRL_API void trl_train_clean(const char *folder, const char *features);

@@ -231,7 +231,7 @@ TRL_API int trl_transducer_train(const trl_transducer *transducer, const trl_tra
 
 typedef struct trl_transduce_text trl_transduce_text;
 
-#define TRL_UNKNOWN_LABEL INT32_MAX /* of a name that the table does not have: no transducer should */
+#define TRL_UNKNOWN_LABEL (-2) /* of a name that the table does not have: no transducer has it, so there is no path */
 
 /* One string per line, words with blanks between: names of the table, or numbers without one. pairs: `input TAB
  * output`. "-" is standard input; gzip too. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT (with file and line),
@@ -240,6 +240,9 @@ TRL_API int trl_transduce_text_read(const char *path, const trl_symbols *input, 
                                     trl_transduce_text **out, trl_error *err);
 TRL_API void trl_transduce_text_destroy(trl_transduce_text *text);
 TRL_API const trl_transduce_input *trl_transduce_text_inputs(const trl_transduce_text *text, size_t *count);
+
+/* The first name that its table does not have; NULL: all are known. */
+TRL_API const char *trl_transduce_text_unknown(const trl_transduce_text *text);
 
 TRL_END_DECLS
 

@@ -40,8 +40,9 @@ static void name_of_file(const char *path, int with_folder, char name[NAME_SIZE]
 
 static void wanted_name(const trl_utterance *u, int with_folder, char name[NAME_SIZE])
 {
-    if (trl__is_whole(u))
-        make_safe(u->id, strlen(u->id), name);
+    const char *id = trl__is_whole(u) ? u->id : u->recording;
+    if (id)
+        make_safe(id, strlen(id), name);
     else
         name_of_file(u->path, with_folder, name);
 }

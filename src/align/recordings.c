@@ -54,15 +54,16 @@ void trl__recordings_destroy(trl__recordings *r)
 
 /* ---- Gathering ---- */
 
-/* A whole file is a recording of its own; parts of one file belong together. */
+/* A whole file is a recording of its own; parts belong together by their recording's id, or else by their file. */
 static long recording_of(trl__recordings *r, const trl_utterance *u)
 {
-    const char *key = trl__is_whole(u) ? u->id : u->path;
+    char kind = trl__is_whole(u) ? 'i' : u->recording ? 'r' : 'p';
+    const char *key = kind == 'i' ? u->id : kind == 'r' ? u->recording : u->path;
     size_t size = strlen(key) + 2;
     char *text = trl__scratch_get(&r->block, size, 1);
     if (!text)
         return -1;
-    snprintf(text, size, "%c%s", trl__is_whole(u) ? 'i' : 'p', key);
+    snprintf(text, size, "%c%s", kind, key);
     return trl__strings_add(&r->keys, text, size - 1);
 }
 

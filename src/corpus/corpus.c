@@ -126,9 +126,11 @@ int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *
     trl_utterance copy = *utterance;
     copy.id = id;
     copy.path = shared_copy(corpus, utterance->path);
+    copy.recording = utterance->recording ? shared_copy(corpus, utterance->recording) : NULL;
     copy.source = shared_copy(corpus, utterance->source);
     copy.text = copy.text_source = NULL;
-    if (!id || !copy.path || !copy.source || TRL_GROW(corpus->utterances, corpus->capacity, corpus->count + 1) < 0)
+    if (!id || !copy.path || !copy.source || (utterance->recording && !copy.recording) ||
+        TRL_GROW(corpus->utterances, corpus->capacity, corpus->count + 1) < 0)
         return trl__fail_memory(err);
     uint64_t place = corpus->count;
     int added = trl__map_add(&corpus->index, id, strlen(id), &place);

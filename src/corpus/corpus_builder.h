@@ -36,7 +36,7 @@ struct trl_corpus {
 int trl__corpus_create(const char *path, trl_corpus_format format, int need_text, trl_findings *findings,
                        trl_corpus **out, trl_error *err);
 
-/* Copies id, speaker, path and source (blanks in id and speaker become underscores); text stays empty. Returns 0; 1
+/* Copies id, speaker, path, recording and source (blanks in id and speaker become underscores); text stays empty. Returns 0; 1
  * when the id is taken: a finding is added, the new one is left out and *number is the one that stays; or TRL_ENOMEM.
  */
 int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *number, trl_error *err);

@@ -177,6 +177,7 @@ static int read_segment(reader *r, const char *id, char *rest, int64_t line, trl
     if (number < 0)
         return trl_findings_add(findings, TRL_FINDING_NO_SOUND, r->segments_path, line, id, err,
                                 "recording %s is not in wav.scp", name);
+    u.recording = name;
     if (trl__part_is_valid(u.start, u.end))
         return add_utterance(r, &u, &r->recordings[number], err);
     r->recordings[number].used = 1;

@@ -1,5 +1,5 @@
 /* Writing a corpus as Kaldi's data folder (see kaldi_data.c). Recordings get the ids of their utterances where every utterance is a whole
- * file, else the base names of their files, numbered where several files share one. */
+ * file, else the ids they had, or the base names of their files, numbered where several files share one. */
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
 
@@ -19,8 +19,8 @@ typedef struct writer {
     const char *folder;
     char here[PATH_MAX]; /* the working directory */
     trl__arena arena;
-    trl__strings paths;      /* of recordings */
-    trl__strings recordings; /* their ids; the same numbers */
+    trl__strings keys;       /* of recordings: the ids they had, or their paths */
+    trl__strings recordings; /* their new ids; the same numbers */
     trl_file *files[FILES];
     int has_segments;
 } writer;
@@ -52,11 +52,11 @@ static int absolute_path(writer *w, const trl_utterance *u, const char **path, t
     return 0;
 }
 
-/* An id for a new recording: its file's base name, with a number behind it where that is taken. */
-static int name_recording(writer *w, const char *path, trl_error *err)
+/* An id for a new recording: the one it had, or its file's base name, with a number behind it where that is taken. */
+static int name_recording(writer *w, const trl_utterance *u, trl_error *err)
 {
-    const char *base = trl__base_name(path);
-    size_t length = (size_t)(trl__extension(base) - base), size = length + 24;
+    const char *base = u->recording ? u->recording : trl__base_name(u->path);
+    size_t length = u->recording ? strlen(base) : (size_t)(trl__extension(base) - base), size = length + 24;
     char *id = trl__arena_alloc(&w->arena, size);
     if (!id)
         return trl__fail_memory(err);
@@ -80,12 +80,13 @@ static int write_recording(writer *w, const trl_utterance *u, const char **id, t
     *id = u->id;
     if (!w->has_segments)
         return trl_file_print(w->files[WAV], err, "%s %s\n", u->id, path);
-    size_t known = w->paths.count;
-    long number = trl__strings_add(&w->paths, path, strlen(path));
+    const char *key = u->recording ? u->recording : path;
+    size_t known = w->keys.count;
+    long number = trl__strings_add(&w->keys, key, strlen(key));
     if (number < 0)
         return trl__fail_memory(err);
-    int is_new = w->paths.count > known;
-    if (is_new && (code = name_recording(w, path, err)) < 0)
+    int is_new = w->keys.count > known;
+    if (is_new && (code = name_recording(w, u, err)) < 0)
         return code;
     *id = w->recordings.texts[number];
     return is_new ? trl_file_print(w->files[WAV], err, "%s %s\n", *id, path) : 0;
@@ -178,7 +179,7 @@ int trl_corpus_write(const trl_corpus *corpus, const unsigned char *apart, int w
     int code = write_all(&w, apart, which, err);
     for (int f = 0; f < FILES; f++)
         trl_file_abort(w.files[f]);
-    trl__strings_free(&w.paths);
+    trl__strings_free(&w.keys);
     trl__strings_free(&w.recordings);
     trl__arena_free(&w.arena);
     return code;

@@ -395,10 +395,16 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
     int other = trl__source_starts(source, TRL__FST_MAGIC_BIG, 4, err);
     if (arpa == 0)
         arpa = trl__source_starts(source, TRL__SPHINX_LM_MAGIC, sizeof TRL__SPHINX_LM_MAGIC - 1, err);
-    if (binary < 0 || arpa < 0 || other < 0)
-        return binary < 0 ? binary : arpa < 0 ? arpa : other;
+    int ours = trl__source_starts(source, "trellis", sizeof "trellis", err);
+    if (binary < 0 || arpa < 0 || other < 0 || ours < 0)
+        return binary < 0 ? binary : arpa < 0 ? arpa : other < 0 ? other : ours;
     if (trl__source_peek(source, err) == TRL__SOURCE_END)
         return trl__fail_line(err, TRL_EFORMAT, source->name, 0, "nothing is in it: no transducer");
+    if (ours)
+        return trl__fail_byte(
+            err, TRL_EFORMAT, source->name, 0,
+            "a file of trellis's own; of these, only what `trellis fst index` writes is a transducer, "
+            "and only viterbi, forward, backward, counts and train read it");
     if (other)
         return trl__fail_byte(err, TRL_EUNSUPPORTED, source->name, 0,
                               "a machine from a computer with another byte order; print it there, and compile it here");

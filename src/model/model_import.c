@@ -141,7 +141,9 @@ int trl_model_set_frontend(trl_model *model, const char *description, trl_error 
     if (code == 0)
         code = trl_frontend_create(&options, &frontend, err);
     if (code == 0 && trl_frontend_dim(frontend) != model->dim)
-        code = trl__fail(err, TRL_EINVAL, "the front end makes frames of %d dimensions, the model has %" PRId32,
+        code = trl__fail(err, TRL_EINVAL,
+                         "the front end makes frames of %d dimensions, the model has %" PRId32
+                         "; derivatives (deltas), coefficients (num_ceps) or splicing may differ",
                          trl_frontend_dim(frontend), model->dim);
     if (code == 0)
         code = trl__model_set_text(&model->frontend, trl_frontend_description(frontend), err);

@@ -17,6 +17,15 @@
 
 #define FIRST_LINE "trellis checkpoint 2"
 
+static char *join(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = trl__alloc(size, 1);
+    if (path)
+        snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
 static char *in_folder(const trl__checkpoint *c, const char *format, ...) TRL_PRINTF(2, 3);
 
 static char *in_folder(const trl__checkpoint *c, const char *format, ...)
@@ -26,11 +35,7 @@ static char *in_folder(const trl__checkpoint *c, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    size_t size = strlen(c->folder) + strlen(name) + 2;
-    char *path = trl__alloc(size, 1);
-    if (path)
-        snprintf(path, size, "%s/%s", c->folder, name);
-    return path;
+    return join(c->folder, name);
 }
 
 char *trl__checkpoint_features(const trl__checkpoint *c)
@@ -269,6 +274,14 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
         remove_iteration(c, c->iteration);
     c->iteration = iteration;
     return 0;
+}
+
+int trl_train_interrupted(const char *folder)
+{
+    char *path = join(folder, "checkpoint");
+    int there = path && access(path, F_OK) == 0;
+    trl__free(path);
+    return there;
 }
 
 void trl_train_clean(const char *folder, const char *features)

@@ -28,7 +28,7 @@ typedef struct outcome {
     double log_likelihood; /* per frame */
     size_t first_run, runs;
     size_t frames;
-    double seconds;
+    double seconds; /* of the processor */
     int32_t redone, audited;
     double differ; /* frames that the audit found otherwise */
 } outcome;
@@ -190,7 +190,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
 {
     const trl__training_data *d = w->pass->data;
     trl_matrix frames = {0};
-    double start = trl__wall_seconds(), clock = trl__now();
+    double start = trl__now(), clock = start;
     int code = trl__training_frames(d, utterance, 1, &k->room, &frames, err);
     if (code == 0)
         code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
@@ -215,7 +215,7 @@ static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, out
     o->status = found.status;
     o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
     o->log_likelihood += trl__training_log_det(d, utterance);
-    o->seconds = trl__wall_seconds() - start;
+    o->seconds = trl__now() - start;
     return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
 }
 
@@ -302,9 +302,9 @@ static int consume(void *user, size_t item, size_t slot, trl_error *err)
 {
     pass_work *w = user;
     const block *b = &w->blocks[slot];
-    double start = trl__wall_seconds();
+    double start = trl__now();
     trl__stats_merge(w->stats, b->local);
-    w->result->numbers.accumulate += trl__wall_seconds() - start;
+    w->result->numbers.accumulate += trl__now() - start;
     int code = 0;
     for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
         code = add_outcome(w, u, &b->outcomes[u - item * TRL__BLOCK], b, err);

@@ -42,12 +42,21 @@ static int add_step(trl__plan *plan, trl__step step, trl_error *err)
     return 0;
 }
 
+/* What comes after unknown names have been sorted out. */
+static int check_label(int32_t label, trl_error *err)
+{
+    return label < 0 ? trl__fail(err, TRL_EINVAL, "labels are not negative: %" PRId32, label) : 0;
+}
+
 /* A label's symbol, its arcs checked; -1: the transducer does not have it. */
 static int look_up(const trl_transducer *t, int32_t label, int32_t *symbol, trl_error *err)
 {
     *symbol = -1;
-    if (label < 0)
-        return trl__fail(err, TRL_EINVAL, "labels are not negative: %" PRId32, label);
+    if (label == TRL_UNKNOWN_LABEL)
+        return 0;
+    int code = check_label(label, err);
+    if (code < 0)
+        return code;
     *symbol = trl__transducer_find(t, label);
     return *symbol < 0 ? 0 : trl__transducer_check(t, (uint32_t)*symbol, err);
 }
@@ -113,13 +122,23 @@ static int add_pair_row(trl__plan *plan, const trl_transducer *t, const trl_tran
     for (size_t j = 0; code == 0 && j < input->target_count; j++) {
         if (input->target[j] == TRL_EPSILON)
             continue;
-        if (input->target[j] < 0)
-            return trl__fail(err, TRL_EINVAL, "labels are not negative: %" PRId32, input->target[j]);
         column++;
         plan->first[row * width + column] = plan->steps;
         code = add_pair_steps(plan, row * width + column, width, symbol, input->target[j], t->epsilons.symbol, err);
     }
     return code;
+}
+
+/* 1: the output can be written; 0: it has a name that the table lacks, so that no path does; or a negative code. */
+static int check_target(const trl_transduce_input *input, trl_error *err)
+{
+    int known = 1, code = 0;
+    for (size_t j = 0; code == 0 && j < input->target_count; j++)
+        if (input->target[j] == TRL_UNKNOWN_LABEL)
+            known = 0;
+        else
+            code = check_label(input->target[j], err);
+    return code < 0 ? code : known;
 }
 
 static int plan_pair(trl__plan *plan, const trl_transducer *t, const trl_transduce_input *input, trl_error *err)
@@ -128,7 +147,10 @@ static int plan_pair(trl__plan *plan, const trl_transducer *t, const trl_transdu
     size_t width = without_epsilons(input->target, input->target_count) + 1;
     if (__builtin_mul_overflow(rows, width, &cells))
         return trl__fail(err, TRL_ELIMIT, "input and output are too long");
-    int code = begin(plan, cells, err);
+    int code = check_target(input, err);
+    if (code <= 0)
+        return code;
+    code = begin(plan, cells, err);
     plan->closure_output = TRL_EPSILON;
     if (code == 0)
         code = add_pair_row(plan, t, input, 0, width, -1, err);

@@ -15,13 +15,21 @@ struct trl_transduce_text {
     size_t place_capacity;
     trl_transduce_input *inputs;
     size_t count;
+    char *unknown; /* the first name that its table lacks */
 };
 
 typedef struct reading {
     trl_transduce_text *text;
-    const char *path;
+    const char *name; /* of the file, in messages */
     int64_t line;
 } reading;
+
+static int keep_unknown(trl_transduce_text *text, const char *word, trl_error *err)
+{
+    if (!text->unknown)
+        text->unknown = trl__strdup(word);
+    return text->unknown ? 0 : trl__fail_memory(err);
+}
 
 static int add_word(reading *r, const trl_symbols *symbols, const char *word, trl_error *err)
 {
@@ -29,9 +37,13 @@ static int add_word(reading *r, const trl_symbols *symbols, const char *word, tr
     int64_t label;
     if (symbols) {
         label = trl_symbols_find(symbols, word);
-        label = label == TRL_NO_LABEL ? TRL_UNKNOWN_LABEL : label;
+        if (label == TRL_NO_LABEL) {
+            label = TRL_UNKNOWN_LABEL;
+            if (keep_unknown(text, word, err) < 0)
+                return TRL_ENOMEM;
+        }
     } else if (trl__parse_int(word, &label) < 0 || label < 0 || label > INT32_MAX) {
-        return trl__fail_line(err, TRL_EFORMAT, r->path, r->line,
+        return trl__fail_line(err, TRL_EFORMAT, r->name, r->line,
                               "\"%s\" is no label; words need a symbol table, labels are 0 to 2^31 - 1", word);
     }
     if (TRL_GROW(text->labels, text->label_capacity, text->label_count + 1) < 0)
@@ -51,16 +63,19 @@ static int add_words(reading *r, const trl_symbols *symbols, char *words, size_t
 }
 
 static int add_line(reading *r, const trl_symbols *input, const trl_symbols *output, int pairs, char *line,
-                    trl_error *err)
+                    size_t length, trl_error *err)
 {
     trl_transduce_text *text = r->text;
+    if (memchr(line, '\0', length))
+        return trl__fail_line(err, TRL_EFORMAT, r->name, r->line,
+                              "a NUL in the line: this is no text; machines are read with --lattices");
     char *tab = pairs ? strchr(line, '\t') : NULL;
     if (TRL_GROW(text->places, text->place_capacity, text->count + 1) < 0)
         return trl__fail_memory(err);
     struct place *place = &text->places[text->count++];
     *place = (struct place){0};
     if (pairs && !tab)
-        return trl__fail_line(err, TRL_EFORMAT, r->path, r->line, "a pair has a tab between input and output");
+        return trl__fail_line(err, TRL_EFORMAT, r->name, r->line, "a pair has a tab between input and output");
     if (tab)
         *tab = '\0';
     int code = add_words(r, input, line, &place->input, &place->inputs, err);
@@ -97,8 +112,9 @@ int trl_transduce_text_read(const char *path, const trl_symbols *input, const tr
         return code;
     trl_transduce_text *text = trl__alloc_zero(1, sizeof *text);
     code = text ? 0 : trl__fail_memory(err);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     while (code == 0 && trl__text_line(&file, &line, &length))
-        code = add_line(&(reading){text, path, file.line}, input, output, pairs, line, err);
+        code = add_line(&(reading){text, name, file.line}, input, output, pairs, line, length, err);
     if (code == 0)
         code = make_inputs(text, pairs, err);
     trl__text_free(&file);
@@ -116,6 +132,7 @@ void trl_transduce_text_destroy(trl_transduce_text *text)
     trl__free(text->labels);
     trl__free(text->places);
     trl__free(text->inputs);
+    trl__free(text->unknown);
     trl__free(text);
 }
 
@@ -123,4 +140,9 @@ const trl_transduce_input *trl_transduce_text_inputs(const trl_transduce_text *t
 {
     *count = text->count;
     return text->inputs;
+}
+
+const char *trl_transduce_text_unknown(const trl_transduce_text *text)
+{
+    return text->unknown;
 }

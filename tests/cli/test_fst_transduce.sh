@@ -75,12 +75,27 @@ expect 0 "$trellis" fst viterbi --weights trained.trt input.txt
 # What is wrong is said.
 printf '%s\n' 'le chat </s>' 'le chien </s>' 'chat' >unknown.txt
 expect 1 "$trellis" fst viterbi fig1.fst unknown.txt
-contains "$err" "fst viterbi: 2 of 3 inputs have no path; 1 of them with words that the symbol table does not have, the first is input 2" "a word that is not there"
+contains "$err" "fst viterbi: 2 of 3 inputs have no path; 1 of them with words that the symbol table does not have, the first is chien in input 2" "a word that is not there"
+printf '%s\n' '<eps> 0' 'last 2147483647' >largest.txt
+printf '%s\n' '0 1 last last' '1' >largest.fst.txt
+expect 0 "$trellis" fst compile --isymbols largest.txt --osymbols largest.txt --keep-isymbols --keep-osymbols largest.fst.txt -o largest.fst
+printf '%s\n' 'last' 'other' >largest.in
+expect 1 "$trellis" fst viterbi largest.fst largest.in
+[ "$out" = last ] || wrong "a name that the table lacks is not the largest label: $out"
+printf 'last\tother\n' >largest.pair
+expect 1 "$trellis" fst forward --pairs largest.fst largest.pair
+[ "$out" = inf ] || wrong "an output that the table lacks: $out"
 expect 2 "$trellis" fst viterbi --method magic fig1.fst input.txt
 expect 2 "$trellis" fst viterbi fig1.fst input.txt input.txt
 expect 3 "$trellis" fst viterbi missing.fst input.txt
 expect 3 "$trellis" fst viterbi numbers.fst input.txt
 contains "$err" "input.txt:1" "a word where a number must be, with its place"
+expect 3 "$trellis" fst viterbi numbers.fst <input.txt
+contains "$err" "standard input:1" "the same from standard input"
+expect 3 "$trellis" fst viterbi fig1.fst lattice.fst
+contains "$err" "lattice.fst:1: a NUL in the line: this is no text; machines are read with --lattices" "a machine as text"
+expect 3 "$trellis" fst info fig1.trt
+contains "$err" "fst index" "an index where a machine is wanted"
 expect 3 "$trellis" fst train fig1.fst input.txt -o no.fst
 contains "$err" "tab" "a pair without tab"
 expect 3 "$trellis" fst counts fig1.fst --add input.txt

@@ -20,6 +20,14 @@ for threads in 2 7; do
     expect 0 train -o other.trm --threads $threads
     cmp one.trm other.trm || wrong "$threads threads give another model"
 done
+python3 - other.trm.journal <<'END' || wrong "the journal's slowest utterances took longer than all of them"
+import json, sys
+for line in open(sys.argv[1]):
+    n = json.loads(line)
+    steps = sum(n[step] for step in ("load", "score", "alpha", "backtrack", "accumulate"))
+    slowest = sum(utterance["seconds"] for utterance in n["slowest"])
+    assert slowest <= 1.5 * steps, (n["iteration"], slowest, steps)
+END
 [ -d one.trm.work ] && wrong "the folder with checkpoints is still there"
 [ "$(wc -l <one.trm.journal)" = 7 ] || wrong "the journal has not one line per iteration"
 "$TRELLIS" model stat one.trm >stat || wrong "the model can't be read"
@@ -53,6 +61,10 @@ sed 's/ AH/ AX/g' "$lexicon" >renamed.txt
 cmp -s "$lexicon" renamed.txt && wrong "the lexicon has no AH to rename"
 expect 3 "$TRELLIS" train data renamed.txt -o left.trm --components 4 --iterations 2 --resume
 contains "$err" "another corpus, lexicon, version or options" "a lexicon with other names of phones"
+expect 0 train -o left.trm
+contains "$err" "left.trm.work has the checkpoint of an earlier training" "what a new training replaces"
+expect 0 train -o left.trm
+[[ $err == *"earlier training"* ]] && wrong "a checkpoint is replaced where there is none"
 expect 3 train -o none.trm --resume
 contains "$err" "none.trm.work" "no checkpoint to resume from"
 [ -e none.trm ] && wrong "a model without a training"
@@ -124,6 +136,8 @@ contains "$err" "auto" "what a margin may be"
 expect 2 train -o x.trm --em newton
 contains "$err" "baum-welch" "what a method may be"
 expect 2 train -o x.trm --iterations 0
+expect 2 "$TRELLIS" train data "$lexicon" -o x.trm --components 0
+contains "$err" "--components is a number from 1 up" "no Gaussians"
 expect 2 train -o x.trm --total 1e300
 contains "$err" "1e+300" "the number is named"
 expect 2 train -o x.trm --features kept.trm.work/features.trf --set deltas=0
@@ -131,5 +145,12 @@ contains "$err" "--set" "what features do not listen to"
 expect 3 "$TRELLIS" train data no-such-lexicon.txt -o x.trm
 contains "$err" "no-such-lexicon.txt" "the file is named"
 expect 3 train -o no/such/folder/x.trm
+mkdir other
+expect 3 train -o no/such/folder/x.trm --folder other
+contains "$err" "no/such/folder/x.trm" "where the model can't go, said before the training"
+expect 3 train -o other
+contains "$err" "other: is a folder" "a folder in the place of the model"
+[[ $err == *hours/hour* ]] && wrong "trained, although the model can't be written"
+rmdir other || wrong "refused, but something was written"
 [ -e x.trm ] && wrong "a model although the arguments were wrong"
 finish

@@ -250,6 +250,28 @@ static void normalized_machines_mean_the_same(void **state)
     assert_true(met.done > 2000 && met.endless > 100);
 }
 
+/* 0 may end or go on to 1, from where there is no way to an end, only circles. */
+static void circles_without_end_are_left(void **state)
+{
+    (void)state;
+    trl_fst *fst, *paths;
+    const trl_weight one = trl_weight_one(TRL_TROPICAL);
+    assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
+    assert_int_equal(trl_fst_add_states(fst, 3, NULL), 0);
+    assert_int_equal(trl_fst_set_start(fst, 0, NULL), 0);
+    assert_int_equal(trl_fst_set_final(fst, 0, one, NULL), 0);
+    const int32_t ways[][2] = {{0, 1}, {1, 1}, {1, 2}, {2, 1}};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(trl_fst_add_arc(fst, ways[i][0], (trl_arc){1, 1, one, ways[i][1]}, NULL), 0);
+    for (int kind = 0; kind < 2; kind++) {
+        trl_randgen_options o = {.paths = 1000, .kind = (trl_randgen_kind)kind};
+        assert_int_equal(trl_fst_randgen(fst, &o, &paths, NULL), 0);
+        assert_in_range(trl_fst_arc_count(paths, 0), 400, 600); /* half of them end at once */
+        trl_fst_destroy(paths);
+    }
+    trl_fst_destroy(fst);
+}
+
 static void running_out_of_memory_is_survived(void **state)
 {
     (void)state;
@@ -291,7 +313,7 @@ int main(void)
         cmocka_unit_test(paths_come_as_often_as_they_should),  cmocka_unit_test(a_tree_has_the_shares_of_paths),
         cmocka_unit_test(paths_are_those_of_the_machine),      cmocka_unit_test(equivalence_by_chance),
         cmocka_unit_test(synchronized_machines_mean_the_same), cmocka_unit_test(normalized_machines_mean_the_same),
-        cmocka_unit_test(running_out_of_memory_is_survived),
+        cmocka_unit_test(circles_without_end_are_left),        cmocka_unit_test(running_out_of_memory_is_survived),
     };
     return RUN(tests);
 }

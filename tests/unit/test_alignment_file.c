@@ -457,6 +457,27 @@ static void recordings_of_one_name_get_their_folder(void **state)
     }
 }
 
+static void recordings_with_ids_have_those_names(void **state)
+{
+    (void)state;
+    const made_phone one[] = {{"A", "AH", 0.5, 1}, {NULL, NULL, 0, 0}};
+    const char *const paths[] = {"d/talk.wav", "d/talk.wav", "e/talk.wav", "d/talk.wav"};
+    const char *const ids[] = {"a", "b", "c", "d"}, *const recordings[] = {"rec/1", "rec/1", "rec2", "rec3"};
+    for (int i = 0; i < 4; i++) {
+        make_alignment(&made[i], ids[i], paths[i], one);
+        make_part(&made[i], "anna", 4 - i);
+        made[i].utterance.recording = recordings[i];
+    }
+    made[3].utterance.start = 0; /* a whole file has its utterance's name */
+    made[3].utterance.end = -1;
+    write_made("ctm,vtt", NULL, 4);
+    expect_text("out/words.ctm", "d 1 0 0.5 A 1.0000\n"
+                                 "rec-1 1 3 0.5 A 1.0000\n"
+                                 "rec-1 1 4 0.5 A 1.0000\n"
+                                 "rec2 1 2 0.5 A 1.0000\n");
+    assert_true(is_there("out/rec-1.vtt") && is_there("out/rec2.vtt"));
+}
+
 /* ---- Numbers ---- */
 
 static void decimal_points_in_every_language(void **state)
@@ -614,6 +635,7 @@ int main(void)
                                        TEST(textgrid_has_tiers_for_each_speaker),
                                        TEST(names_are_safe_and_unique),
                                        TEST(recordings_of_one_name_get_their_folder),
+                                       TEST(recordings_with_ids_have_those_names),
                                        TEST(decimal_points_in_every_language),
                                        TEST(unfit_options_are_refused),
                                        TEST(unfit_alignments_put_nothing_in_place),

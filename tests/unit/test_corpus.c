@@ -157,6 +157,7 @@ static void test_kaldi_segments(void **state)
     assert_true(utterance("u1")->start == 0.5 && utterance("u1")->end == 1.25 && !utterance("u1")->bad);
     assert_true(utterance("u1")->channel == 1 && utterance("u6")->channel == -1);
     assert_true(utterance("u6")->start == 1 && utterance("u6")->end == -1);
+    assert_string_equal(utterance("u6")->recording, "r1");
     assert_true(utterance("u2")->bad);
     assert_found(TRL_FINDING_PIPE, "wav.scp", 2, "r2", "cat x |");
     assert_found(TRL_FINDING_NO_TRANSCRIPT, "wav.scp", 3, NULL, "recording r3");

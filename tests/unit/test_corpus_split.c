@@ -214,6 +214,8 @@ static void assert_same_utterance(const trl_utterance *a, const trl_utterance *b
     assert_true((!a->text && !b->text) || strcmp(a->text, b->text) == 0);
     assert_true(a->start == b->start && a->end == b->end);
     assert_int_equal(a->channel, b->channel);
+    if (a->recording)
+        assert_string_equal(a->recording, b->recording);
     struct stat x, y;
     assert_int_equal(stat(a->path, &x) | stat(b->path, &y), 0);
     assert_true(x.st_ino == y.st_ino);
@@ -261,6 +263,12 @@ static void test_round_trips(void **state)
                      "set/bert 2/one.wav\tc\t\tbert\t1.5\t\t1\n"
                      "set/anna/one.wav\td\tw\tcarl\t0.5\t0.75\t0\n");
     round_trip("parts.tsv");
+    folder("kaldi");
+    put("kaldi/wav.scp", "rec-a set/anna/one.wav\nrec-b set/bert 2/one.wav\nrec-c set/anna/one.wav\n");
+    put("kaldi/segments", "a rec-a 0 1\nb rec-b 0 0.5\nc rec-b 0.5 1 0\nd rec-a 1 -1\ne rec-c 0.25 1\n");
+    put("kaldi/text", "a x\nb y\nc z\nd w\ne v\n");
+    put("kaldi/utt2spk", "a s\nb t\nc t\nd u\ne v\n");
+    round_trip("kaldi");
     round_trip("set"); /* into the same folders, where segments must be gone */
 }
 

@@ -1,9 +1,12 @@
 /* Random paths: from the start, at every state one of its arcs or its end is chosen, all alike or by their weights,
  * until the end is. Random numbers are those of (seed, path, step), so path i is the same however many are asked for.
  *
+ * A path that gets where no end can be reached is given up there: it would go round in circles for ever.
+ *
  * By weight, the choices of a state are the sums of their probabilities so far: a step costs O(arcs of the state).
  */
 #include "base/random.h"
+#include "fst/components.h"
 #include "fst/distance.h"
 
 #include <trellis/fst_paths.h>
@@ -16,6 +19,7 @@ TRL__EACH(int, fst_randgen, (const trl_fst *fst, const trl_randgen_options *o, t
 typedef struct generator {
     const trl_fst *fst;
     const trl_randgen_options *options;
+    const uint8_t *ends; /* by state: an end can be reached */
     uint64_t path, step;
     arc *arcs; /* of the path so far */
     size_t count, capacity;
@@ -76,7 +80,7 @@ static int32_t walk(generator *g)
     int32_t s = g->fst->start, longest = g->options->longest > 0 ? g->options->longest : INT32_MAX;
     g->count = 0;
     g->step = 0;
-    for (;;) {
+    while (g->ends[s]) {
         uint32_t chosen = g->options->kind == TRL_RANDGEN_UNIFORM ? choose_alike(g, s) : choose_by_weight(g, s);
         if (chosen == END)
             return s;
@@ -87,6 +91,7 @@ static int32_t walk(generator *g)
         g->arcs[g->count] = arcs_of(g->fst, s)[chosen];
         s = g->arcs[g->count++].next;
     }
+    return TRL_NO_STATE;
 }
 
 /* ---- Paths side by side ---- */
@@ -213,9 +218,15 @@ int FN(fst_randgen)(const trl_fst *fst, const trl_randgen_options *o, trl_fst **
     int code = trl__fst_like(fst, out, err);
     if (code < 0 || fst->start == TRL_NO_STATE)
         return code;
+    trl__components components;
     generator g = {.fst = fst, .options = o};
     tree t = {.out = *out};
-    code = generate(&g, &t, err);
+    code = trl__components_find(fst, &components, err);
+    if (code == 0) {
+        g.ends = components.coaccessible;
+        code = generate(&g, &t, err);
+        trl__components_free(&components);
+    }
     trl__free(g.arcs);
     trl__free(t.origin);
     trl__free(t.passed);
