@@ -20,8 +20,8 @@
 #define MOST_BATCH 64
 
 enum { OP_FRAMES, OP_SCORE, OP_VITERBI, OP_BACKTRACK, OP_ACCUMULATE, OP_FORWARD_BACKWARD, OP_ACCUMULATE_SOFT, OPS };
-static const char *const op_name[OPS] = {"frames",     "score",            "viterbi",        "backtrack",
-                                         "accumulate", "forward_backward", "accumulate_soft"};
+static const char *const op_name[OPS] = {"frames",           "score",          "viterbi", "backtrack", "accumulate",
+                                         "forward_backward", "accumulate_soft"};
 
 /* One utterance: a chain of nodes along a path that visits all of them equally long. */
 typedef struct utterance {
@@ -102,13 +102,33 @@ static void make_utterance(utterance *u, const trl_model *model, double *cells)
     u->scores = aligned_alloc(64, (size_t)(floats + TRL__ROW_PAD) * sizeof(float));
     u->gamma = malloc((size_t)total * sizeof(float));
     u->back = calloc((size_t)floats + 64, 1);
-    u->s = (trl__search){.frames = &u->frames, .end = FRAMES, .keep = 1, .rows = NODES, .row = u->row,
-                         .scores = u->scores, .stays = 1, .nodes = NODES, .node_end = NODES, .node_tied = u->tied,
-                         .node_row = u->node_row, .node_first = u->first, .node_end_frame = u->end,
-                         .arc_first = u->arc_first, .arc_from = u->arc_from, .arc_weight = u->weight,
-                         .arc_transition = u->transition, .back_bits = 1, .alpha = u->alpha, .back = u->back,
-                         .back_offset = u->back_offset, .path = u->path, .path_arc = u->path_arc, .shares = 1,
-                         .gamma = u->gamma, .gamma_offset = u->gamma_offset, .arc_count = u->arc_count};
+    u->s = (trl__search){.frames = &u->frames,
+                         .end = FRAMES,
+                         .keep = 1,
+                         .rows = NODES,
+                         .row = u->row,
+                         .scores = u->scores,
+                         .stays = 1,
+                         .nodes = NODES,
+                         .node_end = NODES,
+                         .node_tied = u->tied,
+                         .node_row = u->node_row,
+                         .node_first = u->first,
+                         .node_end_frame = u->end,
+                         .arc_first = u->arc_first,
+                         .arc_from = u->arc_from,
+                         .arc_weight = u->weight,
+                         .arc_transition = u->transition,
+                         .back_bits = 1,
+                         .alpha = u->alpha,
+                         .back = u->back,
+                         .back_offset = u->back_offset,
+                         .path = u->path,
+                         .path_arc = u->path_arc,
+                         .shares = 1,
+                         .gamma = u->gamma,
+                         .gamma_offset = u->gamma_offset,
+                         .arc_count = u->arc_count};
 }
 
 static trl_model *make_model(int32_t states, int32_t components)
@@ -264,8 +284,8 @@ static json_t *list(const task *t, const char *name, const measured *m, const me
         needs(t, op, &flops, &bytes);
         json_object_set_new(ops, op_name[op],
                             json_pack("{s:f, s:f, s:f, s:f, s:f}", "seconds", m->op[op].wall, "cpu_seconds",
-                                      m->op[op].cpu, "gflops", 1e-9 * flops / m->op[op].wall, "bytes", bytes,
-                                      "vs_avx2", own->op[op].cpu / m->op[op].cpu));
+                                      m->op[op].cpu, "gflops", 1e-9 * flops / m->op[op].wall, "bytes", bytes, "vs_avx2",
+                                      own->op[op].cpu / m->op[op].cpu));
         printf("  %-18s %10.2f %10.2f %10.1f %10.1f %11.2fx\n", op_name[op], 1e3 * m->op[op].wall, 1e3 * m->op[op].cpu,
                1e-9 * flops / m->op[op].wall, 1e-9 * bytes / m->op[op].wall, own->op[op].cpu / m->op[op].cpu);
     }

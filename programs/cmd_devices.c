@@ -37,12 +37,14 @@ const cli_command cmd_devices = {
     .name = "devices",
     .synopsis = "",
     .summary = "lists what can compute here, with a measured speed",
-    .description =
-        "Prints a line for each device: how --device names it, its speed with observation probabilities (64 tied states "
-        "of 16 Gaussians over 39 dimensions, measured now, transfers included, one stream), the instruction set or the shape of "
-        "its kernels, its memory, and its name. The processor's line is for one thread.\n\n"
-        "OpenCL devices are those of the drivers that are installed. Where one can't be used, the reason follows, and the exit "
-        "code is 1.",
+    .description = "Prints a line for each device: how --device names it, its speed with observation probabilities (64 "
+                   "tied states "
+                   "of 16 Gaussians over 39 dimensions, measured now, transfers included, one stream), the instruction "
+                   "set or the shape of "
+                   "its kernels, its memory, and its name. The processor's line is for one thread.\n\n"
+                   "OpenCL devices are those of the drivers that are installed. Where one can't be used, the reason "
+                   "follows, and the exit "
+                   "code is 1.",
     .examples = "trellis devices\n"
                 "trellis train corpus.tsv -o model.trm --device opencl:0\n"
                 "trellis train corpus.tsv -o model.trm --device auto\n",

@@ -17,8 +17,9 @@ const cli_command cmd_version = {
     .name = "version",
     .synopsis = "",
     .summary = "says which version this is and what is in it",
-    .description = "Prints the version, the instruction set that the kernels use on this machine, and the backends that are "
-                   "built in; `trellis devices` tells which devices there are.",
+    .description =
+        "Prints the version, the instruction set that the kernels use on this machine, and the backends that are "
+        "built in; `trellis devices` tells which devices there are.",
     .values_size = sizeof(cli_common),
     .run = run,
 };

@@ -20,11 +20,11 @@
 TRL_BEGIN_DECLS
 
 typedef struct trl_device {
-    char device[32];    /* as it is chosen: "cpu", "opencl:0" */
-    char name[128];     /* of the hardware */
-    char level[16];     /* the instruction set, or the shape of the kernels: "avx2", "gpu", "cpu" */
-    uint64_t memory;    /* bytes; 0: the host's */
-    double speed;       /* observation probabilities, in GFLOP/s: measured now, transfers included; 0: it does not work */
+    char device[32]; /* as it is chosen: "cpu", "opencl:0" */
+    char name[128];  /* of the hardware */
+    char level[16];  /* the instruction set, or the shape of the kernels: "avx2", "gpu", "cpu" */
+    uint64_t memory; /* bytes; 0: the host's */
+    double speed;    /* observation probabilities, in GFLOP/s: measured now, transfers included; 0: it does not work */
     char trouble[1000]; /* why it does not; empty otherwise */
 } trl_device;
 

@@ -62,7 +62,7 @@ typedef struct trl__search {
     /* 1: nobody but the operations reads the scores, so a device that has them may keep them to itself. */
     int stays;
     int64_t scores_at; /* filled by `score`: 0: they are in scores[]; else the device knows them by this number */
-    double gaussians; /* frames x components of all rows; filled by `score` */
+    double gaussians;  /* frames x components of all rows; filled by `score` */
 
     int32_t nodes;                /* emitting; node `nodes` is the end of the utterance */
     int32_t node_begin, node_end; /* the nodes that may be active in this call; others count as never reached */

@@ -80,8 +80,13 @@ static int measure(trl__device *device, task *t, double *speed, trl_error *err)
 {
     trl__stream *stream = NULL;
     trl__parameters *p = NULL;
-    trl__search s = {.frames = &t->frames, .end = FRAMES, .combine = TRL__LOG_ADD, .rows = STATES, .row = t->rows,
-                     .scores = t->scores, .stays = 1};
+    trl__search s = {.frames = &t->frames,
+                     .end = FRAMES,
+                     .combine = TRL__LOG_ADD,
+                     .rows = STATES,
+                     .row = t->rows,
+                     .scores = t->scores,
+                     .stays = 1};
     double flops = 4.0 * DIM * FRAMES * STATES * COMPONENTS_EACH, start = 0, spent = 0;
     int times = 0;
     int code = trl__device_load_model(device, &t->model, NULL, &p, err);

@@ -162,9 +162,9 @@ int trl__driven_upload(trl__stream *base, trl__buffer *buffer, size_t offset, co
                        trl_error *err)
 {
     trl__driven_stream *stream = (trl__driven_stream *)base;
-    int code = size > 0 ? stream->driver->write(stream->queue, ((driven_buffer *)buffer)->memory, offset, bytes, size,
-                                                err)
-                        : 0;
+    int code = size > 0
+                   ? stream->driver->write(stream->queue, ((driven_buffer *)buffer)->memory, offset, bytes, size, err)
+                   : 0;
     return code < 0 ? code : trl__driven_finish(stream, err);
 }
 
@@ -204,8 +204,12 @@ void trl__driven_stream_destroy(trl__stream *base)
     trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
                           &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
                           &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums};
-    trl__scratch *scratches[] = {&s->frame_bytes.scratch, &s->piece_bytes.scratch, &s->search_bytes.scratch,
-                                 &s->score_bytes.scratch, &s->down,                &s->items,
+    trl__scratch *scratches[] = {&s->frame_bytes.scratch,
+                                 &s->piece_bytes.scratch,
+                                 &s->search_bytes.scratch,
+                                 &s->score_bytes.scratch,
+                                 &s->down,
+                                 &s->items,
                                  &s->order};
     trl__driven_finish(s, NULL);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)

@@ -62,14 +62,14 @@ typedef struct trl__driven_stream {
     void *queue;
     trl__sent *sent;
     size_t sent_count, sent_capacity;
-    int64_t stamps;    /* given out so far */
-    int64_t *row_at;   /* by row of the searches that were scored: where its scores lie */
+    int64_t stamps;  /* given out so far */
+    int64_t *row_at; /* by row of the searches that were scored: where its scores lie */
     size_t row_capacity;
     trl__staging frame_bytes, piece_bytes, search_bytes, score_bytes;
     trl__scratch down; /* what comes down */
     trl__scratch items, order;
-    trl__room frames, source, lanes, pieces, scores;               /* steps 0 and 1 */
-    trl__room records, back, alpha, path, last, gamma, counts;     /* step 2 */
+    trl__room frames, source, lanes, pieces, scores;                        /* steps 0 and 1 */
+    trl__room records, back, alpha, path, last, gamma, counts;              /* step 2 */
     trl__room stretches, stretch_source, stretch_lanes, shares, best, sums; /* step 3 */
 } trl__driven_stream;
 
@@ -146,13 +146,13 @@ int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool
 void trl__driven_free_model(trl__parameters *parameters);
 
 /* A backend is its name, the number of its devices, and how one is opened. */
-#define TRL__DRIVEN_BACKEND(name, devices, open)                                                                       \
-    {                                                                                                                  \
-        name, devices, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,                 \
-            trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,           \
-            trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score,   \
-            trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,          \
-            trl__driven_accumulate_soft                                                                                \
+#define TRL__DRIVEN_BACKEND(name, devices, open)                                                                     \
+    {                                                                                                                \
+        name, devices, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,               \
+            trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
+            trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
+            trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
+            trl__driven_accumulate_soft                                                                              \
     }
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define LANES_PIECE 64   /* frames of a group with many items: one each */
-#define TILES_PIECE 512  /* frames of a group with one item: they stay in its cache */
+#define LANES_PIECE 64  /* frames of a group with many items: one each */
+#define TILES_PIECE 512 /* frames of a group with one item: they stay in its cache */
 #define PLACE_ITEMS 64
 #define LN_2 0.69314718f /* scores are powers of two inside */
 
@@ -40,8 +40,8 @@ static void fill_frames(trl__driven_stream *stream, size_t dim, const trl__searc
     int64_t frame_at = 0, lane = 0;
     for (size_t i = 0; i < count; i++) {
         const trl__search *s = &searches[i];
-        stream->sent[i] = (trl__sent){.source = s->frames, .begin = s->begin, .end = s->end, .frame_at = frame_at,
-                                      .lane_at = lane};
+        stream->sent[i] =
+            (trl__sent){.source = s->frames, .begin = s->begin, .end = s->end, .frame_at = frame_at, .lane_at = lane};
         for (int32_t t = s->begin; t < s->end; t++, frame_at += (int64_t)dim) {
             memcpy(frames + frame_at, trl_matrix_row(s->frames, (size_t)t), dim * sizeof *frames);
             source[lane++] = frame_at;

@@ -139,8 +139,7 @@ static device_node make_node(batch *b, const trl__search *s, int32_t n, const in
         node.score_at = row_at[s->node_row[n]] + (node.first - s->row[s->node_row[n]].first);
     int64_t frames = node.end - node.first;
     node.cell = b->posteriors ? b->cells : 8 * b->cells;
-    b->cells += b->posteriors ? frames
-                              : (int64_t)trl__whole((size_t)(frames * s->back_bits + 7) / 8, BACK_UNIT);
+    b->cells += b->posteriors ? frames : (int64_t)trl__whole((size_t)(frames * s->back_bits + 7) / 8, BACK_UNIT);
     return node;
 }
 
@@ -278,8 +277,8 @@ static void keep_tile(const batch *b, size_t i, const uint8_t *back)
     for (int32_t n = 0; n < d->nodes; n++)
         for (int32_t t = nodes[n].first; t < nodes[n].end; t++) {
             int64_t from = nodes[n].cell + (int64_t)(t - nodes[n].first) * s->back_bits;
-            int64_t to = s->back_offset[s->node_begin + n] +
-                         (int64_t)(t - s->node_first[s->node_begin + n]) * s->back_bits;
+            int64_t to =
+                s->back_offset[s->node_begin + n] + (int64_t)(t - s->node_first[s->node_begin + n]) * s->back_bits;
             trl__set_back(s->back, to, s->back_bits, trl__get_back(back, from, s->back_bits));
         }
 }

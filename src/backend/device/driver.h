@@ -11,20 +11,20 @@
 #include <trellis/error.h>
 
 /* X(constant, function): every kernel of src/backend/kernels. */
-#define TRL__KERNELS(X)                                                                                                \
-    X(PLACE_FRAMES, place_frames)                                                                                      \
-    X(PLACE_TILES, place_tiles)                                                                                        \
-    X(SCORE_ROWS, score_rows)                                                                                          \
-    X(SCORE_TILES, score_tiles)                                                                                        \
-    X(VITERBI, viterbi)                                                                                                \
-    X(VITERBI_LARGE, viterbi_large)                                                                                    \
-    X(BACKTRACK, backtrack)                                                                                            \
-    X(BACKTRACK_ALONE, backtrack_alone)                                                                                \
-    X(FORWARD_BACKWARD, forward_backward)                                                                              \
-    X(SHARE_LANES, share_lanes)                                                                                        \
-    X(SHARE_TILES, share_tiles)                                                                                        \
-    X(FIND_USED, find_used)                                                                                            \
-    X(SUM_LANES, sum_lanes)                                                                                            \
+#define TRL__KERNELS(X)                   \
+    X(PLACE_FRAMES, place_frames)         \
+    X(PLACE_TILES, place_tiles)           \
+    X(SCORE_ROWS, score_rows)             \
+    X(SCORE_TILES, score_tiles)           \
+    X(VITERBI, viterbi)                   \
+    X(VITERBI_LARGE, viterbi_large)       \
+    X(BACKTRACK, backtrack)               \
+    X(BACKTRACK_ALONE, backtrack_alone)   \
+    X(FORWARD_BACKWARD, forward_backward) \
+    X(SHARE_LANES, share_lanes)           \
+    X(SHARE_TILES, share_tiles)           \
+    X(FIND_USED, find_used)               \
+    X(SUM_LANES, sum_lanes)               \
     X(SUM_TILES, sum_tiles)
 
 typedef enum trl__kernel {

@@ -63,7 +63,7 @@ typedef struct device_node {
 /* One utterance's search. Places of records are bytes within the same block of memory. */
 typedef struct device_search {
     device_long node_at, arc_at, leave_at;
-    device_long window_at; /* by frame, two ints: the nodes [low, high) whose bands may hold the frame */
+    device_long window_at;           /* by frame, two ints: the nodes [low, high) whose bands may hold the frame */
     device_long alpha_at, before_at; /* doubles; before: two more of them for each node */
     device_long path_at;             /* ints: node and arc by turns, of the search's first frame */
     device_long count_at;            /* doubles, by arc */

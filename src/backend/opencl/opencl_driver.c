@@ -221,8 +221,7 @@ static int write_memory(void *queue, void *memory, size_t offset, const void *by
 {
     opencl_queue *q = queue;
     cl_mem to = ((opencl_memory *)memory)->memory;
-    cl_int status =
-        q->device->cl->clEnqueueWriteBuffer(q->queue, to, CL_FALSE, offset, size, bytes, 0, NULL, NULL);
+    cl_int status = q->device->cl->clEnqueueWriteBuffer(q->queue, to, CL_FALSE, offset, size, bytes, 0, NULL, NULL);
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "sending data");
 }
 
@@ -230,8 +229,7 @@ static int read_memory(void *queue, void *memory, size_t offset, void *bytes, si
 {
     opencl_queue *q = queue;
     cl_mem from = ((opencl_memory *)memory)->memory;
-    cl_int status =
-        q->device->cl->clEnqueueReadBuffer(q->queue, from, CL_FALSE, offset, size, bytes, 0, NULL, NULL);
+    cl_int status = q->device->cl->clEnqueueReadBuffer(q->queue, from, CL_FALSE, offset, size, bytes, 0, NULL, NULL);
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "fetching data");
 }
 
@@ -262,8 +260,8 @@ static int finish(void *queue, trl_error *err)
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "waiting for the device");
 }
 
-static const trl__driver driver = {"opencl",     count_devices, facts,          open_device,  close_device,
-                                   queue_create, queue_destroy, memory_create,  memory_destroy, write_memory,
+static const trl__driver driver = {"opencl",     count_devices, facts,         open_device,    close_device,
+                                   queue_create, queue_destroy, memory_create, memory_destroy, write_memory,
                                    read_memory,  launch,        finish};
 
 #else /* built without OpenCL's headers */

@@ -5,26 +5,26 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#define TRL__OPENCL_FUNCTIONS(X)                                                                                       \
-    X(clGetPlatformIDs)                                                                                                \
-    X(clGetDeviceIDs)                                                                                                  \
-    X(clGetDeviceInfo)                                                                                                 \
-    X(clCreateContext)                                                                                                 \
-    X(clReleaseContext)                                                                                                \
-    X(clCreateCommandQueue)                                                                                            \
-    X(clReleaseCommandQueue)                                                                                           \
-    X(clCreateProgramWithSource)                                                                                       \
-    X(clBuildProgram)                                                                                                  \
-    X(clGetProgramBuildInfo)                                                                                           \
-    X(clReleaseProgram)                                                                                                \
-    X(clCreateKernel)                                                                                                  \
-    X(clReleaseKernel)                                                                                                 \
-    X(clSetKernelArg)                                                                                                  \
-    X(clCreateBuffer)                                                                                                  \
-    X(clReleaseMemObject)                                                                                              \
-    X(clEnqueueWriteBuffer)                                                                                            \
-    X(clEnqueueReadBuffer)                                                                                             \
-    X(clEnqueueNDRangeKernel)                                                                                          \
+#define TRL__OPENCL_FUNCTIONS(X) \
+    X(clGetPlatformIDs)          \
+    X(clGetDeviceIDs)            \
+    X(clGetDeviceInfo)           \
+    X(clCreateContext)           \
+    X(clReleaseContext)          \
+    X(clCreateCommandQueue)      \
+    X(clReleaseCommandQueue)     \
+    X(clCreateProgramWithSource) \
+    X(clBuildProgram)            \
+    X(clGetProgramBuildInfo)     \
+    X(clReleaseProgram)          \
+    X(clCreateKernel)            \
+    X(clReleaseKernel)           \
+    X(clSetKernelArg)            \
+    X(clCreateBuffer)            \
+    X(clReleaseMemObject)        \
+    X(clEnqueueWriteBuffer)      \
+    X(clEnqueueReadBuffer)       \
+    X(clEnqueueNDRangeKernel)    \
     X(clFinish)
 
 typedef struct trl__opencl {
