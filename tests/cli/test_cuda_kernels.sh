@@ -9,5 +9,5 @@ expect_code=0
 [ "$expect_code" = 0 ] || wrong "scripts/check-cuda ends with $expect_code"
 # Every kernel in the documentation's table, and none besides.
 kernels() { sed -n 's/^| `\([a-z_]*\)` |.*/\1/p' "$1" | sort; }
-diff <(kernels "$folder/table") <(kernels "$TRELLIS_SOURCE_DIR/docs/devices.md") || wrong "docs/devices.md has other kernels"
+diff <(kernels "$folder/table") <(kernels "$TRELLIS_SOURCE_DIR/docs/opencl.md") || wrong "docs/opencl.md has other kernels"
 finish

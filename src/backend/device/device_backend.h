@@ -131,19 +131,19 @@ int trl__driven_forward_backward(trl__stream *, trl__search *, size_t count, trl
 int trl__driven_accumulate_soft(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
                                 trl_error *);
 
-void trl__driven_close(trl__device *device);
-int trl__driven_buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
-void trl__driven_buffer_destroy(trl__buffer *buffer);
-int trl__driven_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
+void trl__driven_close(trl__device *base);
+int trl__driven_buffer_create(trl__device *base, size_t size, trl__buffer **out, trl_error *err);
+void trl__driven_buffer_destroy(trl__buffer *base);
+int trl__driven_upload(trl__stream *base, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
                        trl_error *err);
-int trl__driven_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
+int trl__driven_download(trl__stream *base, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
                          trl_error *err);
-int trl__driven_stream_create(trl__device *device, trl__stream **out, trl_error *err);
-void trl__driven_stream_destroy(trl__stream *stream);
+int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *err);
+void trl__driven_stream_destroy(trl__stream *base);
 int trl__driven_wait(trl__stream *stream, trl_error *err);
 int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
                            trl_error *err);
-void trl__driven_free_model(trl__parameters *parameters);
+void trl__driven_free_model(trl__parameters *base);
 
 /* A backend is its name, the number of its devices, and how one is opened. */
 #define TRL__DRIVEN_BACKEND(name, devices, open)                                                                     \
