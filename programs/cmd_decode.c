@@ -84,12 +84,14 @@ static int set_options(job *j)
     j->reading.need_text = 0;
     o->beam = v->beam;
     o->lattice_beam = v->lattice_beam;
-    o->word_beam = v->word_beam > 0 ? v->word_beam : o->word_beam;
+    if (!isnan(v->word_beam))
+        o->word_beam = v->word_beam;
     o->most_active = v->most_active;
     o->least_active = v->least_active < v->most_active ? v->least_active : v->most_active;
     if (!isnan(v->acoustic_scale))
         o->acoustic_scale = v->acoustic_scale;
-    o->language_scale = v->language_scale;
+    if (!isnan(v->language_scale))
+        o->language_scale = v->language_scale;
     o->word_penalty = v->word_penalty;
     o->posterior_scale = v->posterior_scale;
     o->mbr = v->mbr;
@@ -102,6 +104,10 @@ static int set_options(job *j)
         o->adapt = 0;
     if (code == 0)
         code = set_threads(j);
+    if (code == 0 && v->language_scale <= 0) /* in the library 0 is the default */
+        code = cli_usage_error(&cmd_decode, "--lm-scale is %g; it must be more than 0", v->language_scale);
+    if (code == 0 && v->pid != 0 && !(v->follow > 0))
+        code = cli_usage_error(&cmd_decode, "--pid says when a file that grows has ended: give --follow, too");
     if (code == 0 && trl_decode_options_check(o, &err) < 0)
         code = cli_usage_error(&cmd_decode, "%s", err.text);
     return code;
@@ -129,6 +135,8 @@ static int open_writer(job *j)
         return code;
     if (v->nbest < 1)
         return cli_usage_error(&cmd_decode, "--nbest takes a number from 1 on");
+    if (v->mbr && format >= TO_NBEST)
+        return cli_usage_error(&cmd_decode, "--mbr chooses one string of words; leave it out, or --to %s", v->to);
     j->options.lattice = v->lattice != NULL || format >= TO_NBEST;
     j->options.confidence = !v->no_confidence && (format == TRL_DECODING_CTM || format == TRL_DECODING_JSONL);
     code = format == TO_NBEST         ? trl_nbest_writer_open(path, TRL_NBEST_TEXT, &j->nbest, &err)
@@ -442,7 +450,9 @@ static const struct values defaults = {.nbest = 10,
                                        .lattice_beam = 6,
                                        .most_active = 7000,
                                        .least_active = 200,
+                                       .word_beam = NAN,
                                        .acoustic_scale = NAN,
+                                       .language_scale = NAN,
                                        .posterior_scale = TRL_POSTERIOR_SCALE,
                                        .search_threads = 1,
                                        .ahead = 10};
@@ -567,7 +577,8 @@ const cli_command cmd_decode = {
         "With --pause each utterance has a line, its name a number, and is decoded as if it were alone. --partial "
         "writes three kinds of JSON lines: what it looks like (id, time, settled: words that will not change, "
         "tentative), "
-        "words that are final (id, time, final: with start and end), and at the end of an utterance all of it, as --to "
+        "words that are final (id, time up to which they are, final: with start and end), and at the end of an "
+        "utterance all of it, as --to "
         "jsonl. Times are seconds from the start of the stream.",
     .options = options,
     .examples = "trellis decode en-us hello.wav\n"

@@ -218,6 +218,8 @@ static const cli_option options[] = {
      "where the features go: x.trf (packed, the form training reads), x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, "
      "htk:DIR, npy:DIR"},
     FRONTEND_INPUT_OPTIONS(struct values, frontend),
+    {"model", 0, CLI_TEXT, offsetof(struct values, frontend.model), "MODEL",
+     "the front end of this model, in place of a preset: frames that fit it"},
     {"describe", 0, CLI_FLAG, offsetof(struct values, describe), NULL,
      "print the front end's whole description and stop"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
@@ -246,6 +248,7 @@ const cli_command cmd_features = {
     .examples = "trellis features data/train -o train.trf --set deltas=2 --set cmvn=speaker\n"
                 "trellis features data/train -o ark,scp:train.ark,train.scp --preset fbank --set mel_bins=40\n"
                 "trellis features hello.wav -o ark,t:-\n"
+                "trellis features data/test -o test.trf --model an4.trm\n"
                 "trellis features data/train --plot first.png\n"
                 "trellis features --preset plp8k --describe",
     .most = 1,

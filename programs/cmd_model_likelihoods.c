@@ -22,12 +22,17 @@ typedef struct job {
     size_t utterances, rows;
 } job;
 
-static int next(job *j, trl_error *err)
+static int next(job *j, const char *features, trl_error *err)
 {
     const char *id;
     int found = trl_feature_reader_next(j->reader, &id, &j->frames, err);
     if (found <= 0)
         return found;
+    if (j->frames.cols != (size_t)trl_model_dim(j->model))
+        return cli_error(err, TRL_EINVAL,
+                         "%s: utterance %s has frames of %zu values, the model's have %" PRId32
+                         "; `trellis features --model` makes frames that fit",
+                         features, id, j->frames.cols, trl_model_dim(j->model));
     int code = trl_likelihoods(j->model, j->v->device, &j->frames, &j->scores, err);
     if (code == 0)
         code = trl_feature_writer_add(j->writer, id, &j->scores, err);
@@ -44,7 +49,7 @@ static int work(job *j, char **operands, trl_error *err)
     if (code == 0)
         code = trl_feature_writer_open(j->v->output, NULL, &j->writer, err);
     while (code == 0) {
-        int more = next(j, err);
+        int more = next(j, operands[1], err);
         if (more <= 0) {
             code = more;
             break;
@@ -86,13 +91,15 @@ const cli_command cmd_model_likelihoods = {
     .name = "model likelihoods",
     .synopsis = "MODEL FEATURES -o PLACE",
     .summary = "computes the log-likelihoods of all tied states",
-    .description = "Reads FEATURES (.trf, .ark, .scp, HTK files: what `trellis features` writes) that fit the MODEL "
-                   "(of any format that `trellis model convert` reads), and writes "
-                   "for each utterance a matrix: a row per frame, a column per tied state, natural logarithms. "
-                   "`trellis align` and `trellis decode` take "
-                   "such files with --likelihoods.",
+    .description =
+        "Reads FEATURES (.trf, .ark, .scp, HTK files: what `trellis features --model MODEL` writes) that fit the MODEL "
+        "(of any format that `trellis model convert` reads), and writes "
+        "for each utterance a matrix: a row per frame, a column per tied state, natural logarithms. "
+        "`trellis align` and `trellis decode` take "
+        "such files with --likelihoods.",
     .options = options,
-    .examples = "trellis model likelihoods an4.trm test.trf -o scores.trf",
+    .examples = "trellis features data/test --model an4.trm -o test.trf\n"
+                "trellis model likelihoods an4.trm test.trf -o scores.trf",
     .least = 2,
     .most = 2,
     .values_size = sizeof(struct values),

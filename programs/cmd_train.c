@@ -23,7 +23,8 @@ struct values {
     const char *silence_topology, *stages, *from, *questions, *varmix, *context;
     int leaves, lda_splice, lda_dim;
     double least_leaf_frames, least_gain, gaussians, sample;
-    int resume, keep, components, iterations, states, silence_states, word_positions, best_component, seed;
+    int resume, keep, components, iterations, states, silence_states, word_positions, no_word_positions, best_component,
+        seed;
     double total, power, audit, beam, variance_floor, least_count, variance_prior, silence_between;
 };
 
@@ -205,7 +206,10 @@ static int set_options(job *j)
     o->device = v->device;
     o->model.states = v->states;
     o->model.silence_states = v->silence_states;
-    o->model.word_positions = v->word_positions;
+    if (code == 0 && v->word_positions && v->no_word_positions)
+        code = cli_usage_error(&cmd_train, "--word-positions and --no-word-positions exclude each other");
+    if (v->word_positions || v->no_word_positions)
+        o->model.word_positions = v->word_positions;
     o->model.silence_between = v->silence_between;
     o->model.silence = v->silence ? v->silence : o->model.silence;
     o->model.noise = v->noise ? v->noise : o->model.noise;
@@ -492,7 +496,9 @@ static const cli_option options[] = {
     {.name = "Phones and silence", .kind = CLI_GROUP},
     {"states", 0, CLI_INT, offsetof(struct values, states), "N", "of a phone (default 3)"},
     {"word-positions", 0, CLI_FLAG, offsetof(struct values, word_positions), NULL,
-     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S"},
+     "phones differ by their place in the word: AA_B, AA_I, AA_E, AA_S (default where tri, lda or sat follow mono, "
+     "unless phones are called so)"},
+    {"no-word-positions", 0, CLI_FLAG, offsetof(struct values, no_word_positions), NULL, "they don't"},
     {"silence-states", 0, CLI_INT, offsetof(struct values, silence_states), "N", "of silence and noise (default 5)"},
     {"silence-topology", 0, CLI_TEXT, offsetof(struct values, silence_topology), "KIND",
      "ergodic (default: the inner states all connected) or linear"},
@@ -538,7 +544,8 @@ const cli_command cmd_train = {
         "mono comes first, tri not after sat; stages may be left out, and given several times. With --from the first "
         "stage starts "
         "from a model that is there already: --stages lda,sat --from tri.trm goes on from a training that ended with "
-        "tri. At the beginning of tri, lda and sat, the probabilities of pronunciations and of silence between words "
+        "tri. (Where mono is trained alone and tri follows later, give mono --word-positions.) At the beginning of "
+        "tri, lda and sat, the probabilities of pronunciations and of silence between words "
         "are counted anew from the alignments.\n\n"
         "mono. Features are 13 MFCCs with C0, their first and second derivatives, the mean of each speaker removed, "
         "unless the front end's options say otherwise. The first iteration shares each utterance's frames out evenly "
@@ -547,7 +554,8 @@ const cli_command cmd_train = {
         "--iterations of them, every Gaussian is split in two.\n\n"
         "tri. How a phone sounds depends on the phone before and the one after it, at the edges of words too. Most "
         "such contexts are too rare to be learnt by themselves, so a decision tree ties those that sound alike: each "
-        "of its questions asks whether a neighbour is in some set of phones, and is the one that raises the likelihood "
+        "of its questions asks whether a neighbour is in some set of phones, or where in its word a phone is "
+        "(--word-positions), and is the one that raises the likelihood "
         "most. Its leaves are the tied states, --leaves of them at most. They start with one Gaussian, and get as many "
         "as their frames allow (--varmix). `trellis model draw` shows the tree.\n\n"
         "lda. Coefficients without derivatives are joined with those of --lda-splice frames on either side, and "

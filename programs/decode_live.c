@@ -51,7 +51,7 @@ static int write_text(live_job *j, const char *text, trl_error *err)
 /* Takes the object over. */
 static int write_json(live_job *j, json_t *object, trl_error *err)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
     int code = text ? write_text(j, text, err) : cli_error(err, TRL_ENOMEM, "out of memory");
     if (code == 0)
         code = write_text(j, "\n", err);
@@ -68,14 +68,15 @@ static void name_utterance(const live_job *j, char *name, size_t size)
         snprintf(name, size, "%s", j->name);
 }
 
-static double milliseconds(double seconds)
+/* To the microsecond, as in the words of files: a frame's edges need half milliseconds. */
+static double rounded(double seconds)
 {
-    return round(seconds * 1000) / 1000;
+    return round(seconds * 1e6) / 1e6;
 }
 
 static json_t *word_json(const trl_segment *s)
 {
-    return json_pack("{s:s,s:f,s:f}", "word", s->label, "start", milliseconds(s->start), "end", milliseconds(s->stop));
+    return json_pack("{s:s,s:f,s:f}", "word", s->label, "start", rounded(s->start), "end", rounded(s->stop));
 }
 
 static int write_words_text(live_job *j, const trl_stream_words *w, const char *name, trl_error *err)
@@ -94,12 +95,15 @@ static int write_words_text(live_job *j, const trl_stream_words *w, const char *
 
 static int write_words_ctm(live_job *j, const trl_stream_words *w, trl_error *err)
 {
-    char line[1000];
     int code = 0;
     for (size_t i = 0; code == 0 && i < w->words.count; i++) {
         const trl_segment *s = &w->words.items[i];
-        snprintf(line, sizeof line, "%s 1 %.3f %.3f %s\n", j->name, s->start, s->stop - s->start, s->label);
-        code = write_text(j, line, err);
+        char times[80];
+        double start = rounded(s->start);
+        snprintf(times, sizeof times, " 1 %.12g %.12g ", start, rounded(rounded(s->stop) - start));
+        const char *const parts[] = {j->name, times, s->label, "\n"};
+        for (size_t k = 0; code == 0 && k < sizeof parts / sizeof *parts; k++)
+            code = write_text(j, parts[k], err);
     }
     return code;
 }
@@ -113,16 +117,15 @@ static int write_words_json(live_job *j, const trl_stream_words *w, const char *
     }
     int code = 0;
     if (j->live->partial && w->words.count > 0)
-        code =
-            write_json(j, json_pack("{s:s,s:f,s:O}", "id", name, "time", milliseconds(w->stop), "final", final), err);
+        code = write_json(j, json_pack("{s:s,s:f,s:O}", "id", name, "time", rounded(w->stop), "final", final), err);
     json_decref(final);
     if (code < 0 || !w->ends_utterance)
         return code;
     code = write_json(j,
                       json_pack("{s:s,s:s,s:f,s:f,s:O,s:i,s:f,s:f,s:b}", "id", name, "file", j->live->path, "start",
-                                milliseconds(j->start), "end", milliseconds(w->stop), "words", j->words, "frames",
-                                (int)w->frames, "graph_cost", w->graph_cost, "acoustic_cost", w->acoustic_cost,
-                                "reached_end", w->reached_end),
+                                rounded(j->start), "end", rounded(w->stop), "words", j->words, "frames", (int)w->frames,
+                                "graph_cost", w->graph_cost, "acoustic_cost", w->acoustic_cost, "reached_end",
+                                w->reached_end),
                       err);
     json_array_clear(j->words);
     return code;
@@ -177,8 +180,8 @@ static int show_partial(live_job *j, trl_error *err)
         name_utterance(j, name, sizeof name);
         if (!j->shown || strcmp(j->shown, both) != 0)
             code = write_json(j,
-                              json_pack("{s:s,s:f,s:s,s:s}", "id", name, "time", milliseconds(p.seconds), "settled",
-                                        settled, "tentative", tentative),
+                              json_pack("{s:s,s:f,s:s,s:s}", "id", name, "time", rounded(p.seconds), "settled", settled,
+                                        "tentative", tentative),
                               err);
         free(j->shown);
         j->shown = both;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <trellis/feature_file.h>
+#include <trellis/model.h>
 
 static int apply_settings(const cli_command *command, const cli_list *settings, trl_frontend_options *o)
 {
@@ -18,6 +19,21 @@ static int apply_settings(const cli_command *command, const cli_list *settings, 
     return 0;
 }
 
+/* The front end of a model's frames. */
+static int apply_model(const char *path, trl_frontend_options *o)
+{
+    trl_error err;
+    trl_model *model = NULL;
+    int code = trl_model_import(path, NULL, &model, &err);
+    const char *description = code == 0 ? trl_model_frontend(model) : NULL;
+    if (code == 0)
+        code = description && *description
+                   ? trl_frontend_parse(o, description, path, &err)
+                   : cli_error(&err, TRL_EINVAL, "%s: the model does not say which front end makes its features", path);
+    trl_model_destroy(model);
+    return code < 0 ? cli_failure(&err) : 0;
+}
+
 int frontend_input_create(const cli_command *command, const frontend_input *input, const char *const *first,
                           trl_frontend **frontend)
 {
@@ -28,6 +44,8 @@ int frontend_input_create(const cli_command *command, const frontend_input *inpu
     int code = 0;
     for (size_t i = 0; code == 0 && first && first[i]; i += 2)
         code = trl_frontend_set(&o, first[i], first[i + 1], &err) < 0 ? cli_failure(&err) : 0;
+    if (code == 0 && input->model)
+        code = apply_model(input->model, &o);
     if (code == 0 && input->config)
         code = trl_frontend_read(&o, input->config, &err) < 0 ? cli_failure(&err) : 0;
     if (code == 0)

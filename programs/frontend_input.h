@@ -1,4 +1,4 @@
-/* How commands take a front end: a preset, a file, and single settings, each over the one before. */
+/* How commands take a front end: a preset, that of a model, a file, and single settings, each over the one before. */
 #ifndef TRELLIS_FRONTEND_INPUT_H
 #define TRELLIS_FRONTEND_INPUT_H
 
@@ -7,7 +7,7 @@
 #include <trellis/frontend.h>
 
 typedef struct frontend_input {
-    const char *preset, *config, *transform;
+    const char *preset, *model, *config, *transform;
     cli_list set;
 } frontend_input;
 

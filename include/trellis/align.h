@@ -58,7 +58,7 @@ typedef struct trl_align_options {
 } trl_align_options;
 
 typedef struct trl_segment {
-    const char *label;  /* word, unit name; "" for silence between words */
+    const char *label;  /* word, phone of the lexicon, else unit; "" for silence between words */
     int32_t first, end; /* frames [first, end) */
     double start, stop; /* seconds */
     float confidence;   /* 0 … 1; -1: not computed */

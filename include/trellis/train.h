@@ -59,11 +59,11 @@ typedef struct trl_iteration {
 } trl_iteration;
 
 typedef struct trl_train_options {
-    trl_model_options model;
-    const char *stages;    /* names, with commas between; default "mono" */
-    const trl_model *from; /* the first stage starts from this model; NULL: mono from a flat start */
-    int em;                /* trl_em; default TRL_EM_SHARED, which best_component makes TRL_EM_VITERBI */
-    int components;        /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
+    trl_model_options model; /* word_positions -1, the default here: 1 where tri, lda or sat follow */
+    const char *stages;      /* names, with commas between; default "mono" */
+    const trl_model *from;   /* the first stage starts from this model; NULL: mono from a flat start */
+    int em;                  /* trl_em; default TRL_EM_SHARED, which best_component makes TRL_EM_VITERBI */
+    int components; /* mono: per state at the end; 0, the default: 32 (1-2-4-8-16-32), or 8 when stages follow */
     int64_t total_gaussians;         /* mono, instead: so many in all, shared out by occupancy; 0: by components */
     double occupancy_power;          /* default 0.25 */
     int context_left, context_right; /* units of context on either side; default 1 and 1: triphones */

@@ -3,6 +3,7 @@
 #include "align/corpus_passes.h"
 #include "align/fit.h"
 #include "align/segments.h"
+#include "align/unit_map.h"
 #include "align/unknown_words.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -36,6 +37,7 @@ typedef struct alignment_job {
     trl_align_summary summary;
     double total; /* log-likelihood */
     trl__unit_map *map;
+    const char **unit_labels;
     trl__passes *passes;
     trl__unknown_words unknown;
     trl__rivals rivals;
@@ -133,7 +135,7 @@ static int make_segments(const alignment_job *j, worker *w, slot *s, double seco
         return code;
     trl__frame_times times = trl__frame_times_of(trl__passes_frontend(j->passes), s->frames, seconds);
     s->seconds = times.seconds;
-    return trl__segments_make(&s->segments, j->model, &w->graph, w->aligner, s->frames, &times,
+    return trl__segments_make(&s->segments, j->unit_labels, &w->graph, w->aligner, s->frames, &times,
                               (const char *const *)s->words.labels, slot_posterior, phone_posterior, err);
 }
 
@@ -257,12 +259,30 @@ static int make_workers(alignment_job *j, trl_error *err)
     return code;
 }
 
+/* A phone is called what the lexicon calls it, whatever its place in the word. */
+static int name_units(alignment_job *j, trl_error *err)
+{
+    const trl__strings *units = &j->model->units;
+    size_t phones = trl_lexicon_phones(j->lexicon) * TRL__POSITIONS;
+    j->unit_labels = trl__alloc(units->count + 1, sizeof *j->unit_labels);
+    if (!j->unit_labels)
+        return trl__fail_memory(err);
+    for (size_t u = 0; u < units->count; u++)
+        j->unit_labels[u] = units->texts[u];
+    for (size_t i = 0; i < phones; i++)
+        if (j->map->phone_unit[i] >= 0)
+            j->unit_labels[j->map->phone_unit[i]] = trl_lexicon_phone(j->lexicon, i / TRL__POSITIONS);
+    return 0;
+}
+
 static int set_up(alignment_job *j, const trl_corpus *corpus, trl_pool *pool, trl_error *err)
 {
     trl__passes_options o = passes_options(&j->options);
     int code = trl_align_options_check(&j->options, err);
     if (code == 0)
         code = trl__unit_map_create(j->model, j->lexicon, &j->map, err);
+    if (code == 0)
+        code = name_units(j, err);
     if (code == 0)
         code = trl__passes_create(j->model, corpus, &o, pool, &j->passes, err);
     return code < 0 ? code : make_workers(j, err);
@@ -296,6 +316,7 @@ static void clean_up(alignment_job *j)
     trl__free(j->workers);
     trl__free(j->slots);
     trl__passes_destroy(j->passes);
+    trl__free(j->unit_labels);
     trl__unit_map_destroy(j->map);
     trl__unknown_words_free(&j->unknown);
     trl__fits_free(&j->fits);

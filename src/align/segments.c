@@ -29,14 +29,14 @@ static trl_segment *add_segment(trl__segment_list *list, const char *label, int3
 }
 
 /* Frame t, which is not in the node before: where a new state, and maybe a new phone and word, begins. */
-static int begin_segments(trl__segmentation *out, const trl_model *model, const trl__graph *g, int32_t node,
+static int begin_segments(trl__segmentation *out, const char *const *unit_labels, const trl__graph *g, int32_t node,
                           int32_t before, int32_t t, const char *const *word_labels)
 {
     int32_t number = g->node_phone[node];
     const trl__graph_phone *phone = &g->phone[number];
     int new_phone = before < 0 || g->node_phone[before] != number;
     int new_word = before < 0 || g->phone[g->node_phone[before]].slot != phone->slot;
-    const char *unit = model->units.texts[phone->unit];
+    const char *unit = unit_labels[phone->unit];
     int32_t word = phone->slot % 2 == 1 ? phone->slot / 2 : -1;
     if (new_word && !add_segment(&out->words, word < 0 ? "" : word_labels[word], t, word, phone->variant))
         return -1;
@@ -67,7 +67,7 @@ static void set_confidence(trl__segment_list *list, const float *posterior)
     }
 }
 
-int trl__segments_make(trl__segmentation *out, const trl_model *model, const trl__graph *graph,
+int trl__segments_make(trl__segmentation *out, const char *const *unit_labels, const trl__graph *graph,
                        const trl__aligner *aligner, int32_t frames, const trl__frame_times *times,
                        const char *const *word_labels, const float *slot, const float *phone, trl_error *err)
 {
@@ -80,7 +80,7 @@ int trl__segments_make(trl__segmentation *out, const trl_model *model, const trl
     for (int32_t t = 0; t < frames; t++) {
         int32_t before = t > 0 ? path[t - 1] : -1;
         out->transitions[t] = graph->arc_transition[t + 1 < frames ? arc[t + 1] : last_arc];
-        if (path[t] != before && begin_segments(out, model, graph, path[t], before, t, word_labels) < 0)
+        if (path[t] != before && begin_segments(out, unit_labels, graph, path[t], before, t, word_labels) < 0)
             return trl__fail_memory(err);
     }
     close_segments(&out->words, frames, times);

@@ -30,9 +30,9 @@ trl__frame_times trl__frame_times_of(const trl_frontend_options *frontend, int32
 /* The boundary before frame t. */
 double trl__frame_time(const trl__frame_times *times, int32_t t, int32_t frames);
 
-/* The path in the aligner's hand. word_labels: by word of the transcript; they and the model must outlive the segments.
- * slot and phone: posteriors by frame, or NULL. */
-int trl__segments_make(trl__segmentation *out, const trl_model *model, const trl__graph *graph,
+/* The path in the aligner's hand. unit_labels: by unit of the model; word_labels: by word of the transcript; they must outlive the
+ * segments. slot and phone: posteriors by frame, or NULL. */
+int trl__segments_make(trl__segmentation *out, const char *const *unit_labels, const trl__graph *graph,
                        const trl__aligner *aligner, int32_t frames, const trl__frame_times *times,
                        const char *const *word_labels, const float *slot, const float *phone, trl_error *err);
 void trl__segments_free(trl__segmentation *segmentation);

@@ -82,7 +82,8 @@ static int set_texts(trl__training *t, trl_error *err)
 static int create_model(trl__training *t, trl_error *err)
 {
     const trl_train_options *o = t->options;
-    int code = trl_model_create(t->lexicon, t->data->frontend, t->data->dim, &o->model, &t->model, err);
+    trl_model_options m = trl__train_model_options(o, t->lexicon);
+    int code = trl_model_create(t->lexicon, t->data->frontend, t->data->dim, &m, &t->model, err);
     if (code < 0)
         return code;
     char text[600];

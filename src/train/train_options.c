@@ -16,6 +16,7 @@ trl_train_options trl_train_defaults(void)
     trl_model_options m = trl_model_defaults();
     m.silence_states = 5; /* pauses are of many kinds */
     m.silence_topology = TRL_TOPOLOGY_ERGODIC;
+    m.word_positions = TRL__POSITIONS_BY_STAGES;
     return (trl_train_options){.model = m,
                                .stages = "mono",
                                .em = TRL_EM_SHARED,
@@ -84,7 +85,30 @@ int trl_train_options_check(const trl_train_options *o, trl_error *err)
     int count, code = trl__parse_stages(o, stages, &count, err);
     if (code == 0)
         code = check_contexts(o, err);
-    return code < 0 ? code : trl_model_options_check(&o->model, err);
+    trl_model_options m = o->model;
+    if (m.word_positions == TRL__POSITIONS_BY_STAGES)
+        m.word_positions = 0;
+    return code < 0 ? code : trl_model_options_check(&m, err);
+}
+
+/* AA_B, say: a lexicon that tells places itself. */
+static int has_places(const trl_lexicon *lexicon)
+{
+    for (size_t p = 0; p < trl_lexicon_phones(lexicon); p++) {
+        const char *phone = trl_lexicon_phone(lexicon, p), *mark = strrchr(phone, '_');
+        if (mark && mark[1] && strchr("BIES", mark[1]) && !mark[2])
+            return 1;
+    }
+    return 0;
+}
+
+trl_model_options trl__train_model_options(const trl_train_options *o, const trl_lexicon *lexicon)
+{
+    trl_model_options m = o->model;
+    if (m.word_positions == TRL__POSITIONS_BY_STAGES)
+        m.word_positions =
+            (strstr(o->stages, "tri") || strstr(o->stages, "lda") || strstr(o->stages, "sat")) && !has_places(lexicon);
+    return m;
 }
 
 static const char *method_name(int em)

@@ -125,6 +125,15 @@ expect 0 "$TRELLIS" decode sat.trm sat.trg sounds -q
 decode 0 sounds -q --word-penalty 1000000
 [ "$(wc -w <<<"$out")" -lt "$(wc -w <said.txt)" ] || wrong "a penalty for words leaves them all"
 
+# ---- Likelihoods from a file: with the model's own frames, the same words ----
+expect 0 "$TRELLIS" features sounds --model tones.trm -o frames.trf -q
+expect 0 "$TRELLIS" model likelihoods tones.trm frames.trf -o scores.ark -q
+decode 0 sounds --likelihoods scores.ark -q
+cmp -s out found.txt || wrong "other words from likelihoods: $(diff found.txt out | head -n 4)"
+expect 0 "$TRELLIS" features sounds --set num_ceps=7 -o narrow.trf -q
+expect 3 "$TRELLIS" model likelihoods tones.trm narrow.trf -o none.ark
+contains "$err" "narrow.trf: utterance anna00 has frames of 7 values, the model's have 13" "frames of another width"
+contains "$err" "features --model" "frames of another width"
 decode 3 sounds --likelihoods nothing.ark -q
 contains "$err" "nothing.ark" "no file of likelihoods"
 
@@ -139,6 +148,12 @@ mistake 2 "a GRAPH or the sound is missing" tones.trm loop.trg
 mistake 2 "beam" tones.trm loop.trg sounds --beam 0
 mistake 2 "lattice_beam" tones.trm loop.trg sounds --lattice-beam -1
 mistake 2 "acoustic_scale" tones.trm loop.trg sounds --acoustic-scale 0
+mistake 2 "--lm-scale is 0" tones.trm loop.trg sounds --lm-scale 0
+mistake 2 "--lm-scale is -1" tones.trm loop.trg sounds --lm-scale -1
+mistake 2 "word_beam is 0" tones.trm loop.trg sounds --word-beam 0
+mistake 2 "word_beam is -2" tones.trm loop.trg sounds --word-beam -2
+mistake 2 "give --follow" tones.trm loop.trg sounds/anna/anna01.wav --pid $$
+mistake 2 "leave it out, or --to nbest" tones.trm loop.trg sounds --mbr --to nbest
 mistake 2 "--to is one of" tones.trm loop.trg sounds --to praat
 mistake 3 "nothing.trm" nothing.trm loop.trg sounds
 mistake 3 "nothing.trg" tones.trm nothing.trg sounds
@@ -151,6 +166,8 @@ mistake 3 "for another model" other.trm loop.trg sounds
 # A model that has been elsewhere: HTK's files don't say how frames are made, and those of another front end have another width.
 expect 0 "$TRELLIS" model convert tones.trm --to htk -o bare
 mistake 3 "front end" bare loop.trg sounds
+expect 3 "$TRELLIS" features sounds --model bare -o none.trf
+contains "$err" "does not say which front end" "features of a model without a front end"
 printf 'kind = mfcc\nnum_ceps = 7\n' >seven.conf
 expect 3 "$TRELLIS" model convert bare --frontend seven.conf -o seven.trm
 contains "$err" "frames of 7 dimensions, the model has 13" "another front end"

@@ -77,14 +77,11 @@ one, stream = json.load(open("one.jsonl")), json.load(open("stream.jsonl"))
 assert one["frames"] == stream["frames"] and one["reached_end"] == stream["reached_end"]
 for key in "graph_cost", "acoustic_cost":
     assert abs(one[key] - stream[key]) <= 1e-6 * abs(one[key]), key
-def near(a, b):
-    return abs(a - b) < 0.0011
-assert len(one["words"]) == len(stream["words"])
-for a, b in zip(one["words"], stream["words"]):
-    assert a["word"] == b["word"] and near(a["start"], b["start"]) and near(a["end"], b["end"]), (a, b)
+without = [{k: w[k] for k in ("word", "start", "end")} for w in one["words"]]  # confidences: a stream has none
+assert without == stream["words"], (without, stream["words"])
+assert any(round(w["start"] * 1e6) % 1000 for w in without), "no time with half a millisecond"
 for a, b in zip(open("one.ctm"), open("stream.ctm"), strict=True):
-    a, b = a.split(), b.split()
-    assert a[4] == b[4] and near(float(a[2]), float(b[2])) and near(float(a[3]), float(b[3])), (a, b)
+    assert a.split()[1:5] == b.split()[1:], (a, b)
 # Final words come one after the other; settled ones are final later; the last object has all.
 lines = [json.loads(line) for line in open("partial.jsonl")]
 final, settled, tentative = [], [], 0

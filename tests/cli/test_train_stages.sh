@@ -35,8 +35,21 @@ contains "$err" "adapted to 3 of 3 speakers" "transforms are estimated"
 expect 0 "$TRELLIS" align sat.trm data "$lexicon" -o plain --to ctm --no-adapt
 [ "$(wc -l <adapted/words.ctm)" = "$(wc -l <plain/words.ctm)" ] || wrong "words were lost"
 
+# Phones know their place in the word; alignments call them what the lexicon does.
+expect 0 "$TRELLIS" model show sat.trm
+contains "$out" "_B" "places in words"
+cut -d' ' -f5 adapted/phones.ctm | sort -u >said.phones
+{ echo SIL; tr -s ' \t' '\n\n' <"$lexicon" | sort -u; } | sort -u >known.phones
+unknown=$(comm -23 said.phones known.phones)
+[ -s said.phones ] && [ -z "$unknown" ] || wrong "phones that the lexicon lacks: $unknown"
+expect 0 train -o plain.trm --stages mono,tri --no-word-positions -q
+expect 0 "$TRELLIS" model show plain.trm
+case $out in *_B*) wrong "--no-word-positions has places in words" ;; esac
+expect 2 train -o x.trm --word-positions --no-word-positions
+contains "$err" "exclude each other" "both"
+
 # Stages one by one, each from the model of the one before, come near the ladder: as many stages, the same space.
-expect 0 train -o mono.trm --stages mono
+expect 0 train -o mono.trm --stages mono --word-positions
 expect 0 train -o tri.trm --stages tri --from mono.trm
 expect 0 train -o lda.trm --stages lda --from tri.trm
 expect 0 train -o one-by-one.trm --stages sat --from lda.trm

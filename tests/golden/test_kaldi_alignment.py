@@ -42,10 +42,12 @@ def align(folder, kaldi, name):
 
 
 def phones_of(record):
-    """Each phone with its first frame."""
+    """Each phone, with its place in the word as Kaldi's units have it, and its first frame."""
     for word in record["words"]:
-        for phone in word["phones"]:
-            yield phone["phone"], round((phone["start"] - 0.0075) / 0.01) if phone["start"] > 0 else 0
+        last = len(word["phones"]) - 1
+        for i, phone in enumerate(word["phones"]):
+            place = "" if not word["word"] else "_S" if last == 0 else "_B" if i == 0 else "_E" if i == last else "_I"
+            yield phone["phone"] + place, round((phone["start"] - 0.0075) / 0.01) if phone["start"] > 0 else 0
 
 
 def by_frame(phones, frames):

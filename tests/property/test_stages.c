@@ -418,9 +418,9 @@ static void set_no_context(trl_train_options *o)
     o->context_left = o->context_right = 0;
 }
 
-static void set_word_positions(trl_train_options *o)
+static void set_no_word_positions(trl_train_options *o)
 {
-    o->model.word_positions = 1;
+    o->model.word_positions = 0;
 }
 
 static void set_baum_welch(trl_train_options *o)
@@ -489,7 +489,7 @@ static void test_variants(void **state)
                                        {"left context", set_left_only, 2, 1},
                                        {"right context", set_right_only, 3, 0},
                                        {"no context", set_no_context, 1, 0},
-                                       {"word positions", set_word_positions, 3, 1},
+                                       {"no word positions", set_no_word_positions, 3, 1},
                                        {"Baum-Welch", set_baum_welch, 3, 1},
                                        {"sample", set_sample, 3, 1},
                                        {"varmix", set_varmix, 3, 1},

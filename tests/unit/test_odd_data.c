@@ -183,7 +183,40 @@ static void test_phones_never_seen(void **state)
     speech.lexicon = speech_words(lexicon);
     expect_model(&o, 0);
     expect_findings("3 of its 10 phones are in no word of the corpus: x y z", NULL);
-    assert_true(trl_model_find_unit(model, "x") >= 0);
+    assert_true(trl_model_find_unit(model, "x_B") >= 0);
+}
+
+/* Phones know their place in the word by default, unless the lexicon says it itself, or nothing but mono is trained. */
+static void test_phones_that_have_places(void **state)
+{
+    (void)state;
+    speech_options s = speech_defaults();
+    s.lexicon = "A a_S\nB b_S\nC c_S\nD d_S\n";
+    trl_train_options o = make(&s);
+    o.stages = "mono,tri";
+    expect_model(&o, 0);
+    expect_findings(NULL, NULL);
+    assert_true(trl_model_find_unit(model, "a_S") >= 0);
+    assert_int_equal(trl_model_units(model), 4 + 2);
+}
+
+static void test_mono_alone_has_no_places(void **state)
+{
+    (void)state;
+    speech_options s = speech_defaults();
+    s.lexicon = "A a\nB b\nC c\nD d\n";
+    trl_train_options o = make(&s);
+    o.stages = "mono";
+    must_do(trl_train(speech.corpus, speech.lexicon, NULL, &o, NULL, skipped, &model, &err), &err);
+    assert_int_equal(trl_model_units(model), 4 + 2);
+    trl_model_destroy(model);
+    o.stages = "mono,tri";
+    must_do(trl_train(speech.corpus, speech.lexicon, NULL, &o, NULL, skipped, &model, &err), &err);
+    assert_int_equal(trl_model_units(model), 4 * 4 + 2);
+    trl_model_destroy(model);
+    o.model.word_positions = 0;
+    must_do(trl_train(speech.corpus, speech.lexicon, NULL, &o, NULL, skipped, &model, &err), &err);
+    assert_int_equal(trl_model_units(model), 4 + 2);
 }
 
 static void test_words_of_one_phone(void **state)
@@ -386,6 +419,8 @@ int main(void)
                                        TEST(test_one_word),
                                        TEST(test_speaker_with_one_short_utterance),
                                        TEST(test_phones_never_seen),
+                                       TEST(test_phones_that_have_places),
+                                       TEST(test_mono_alone_has_no_places),
                                        TEST(test_words_of_one_phone),
                                        TEST(test_one_phone),
                                        TEST(test_silence_is_all_that_is_said),
