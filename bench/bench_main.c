@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const bench *const benches[] = {&bench_decode, &bench_devices, &bench_features, &bench_fst,
-                                       &bench_ladder, &bench_stream,  &bench_train};
+                                       &bench_ladder, &bench_lvcsr,   &bench_stream,   &bench_train};
 
 static double clock_seconds(clockid_t clock)
 {

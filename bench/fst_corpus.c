@@ -44,7 +44,7 @@ int32_t fst_text_words(const fst_text *text, size_t lines)
     return most + 1;
 }
 
-static void free_text(fst_text *text)
+void fst_text_free(fst_text *text)
 {
     trl__strings_free(&text->words);
     trl__free(text->token);
@@ -80,16 +80,25 @@ static void read_packed(fst_text *text, const char *name, size_t most)
     }
 }
 
-static void read_plain(fst_text *text, const char *name)
+static void read_plain(fst_text *text, const char *name, size_t most)
 {
     char path[4096], *line;
     size_t length;
     trl_error err;
     trl__text file;
     bench_check(trl__text_read(bench_shared(name, path), &file, &err), &err);
-    while (trl__text_line(&file, &line, &length))
+    while (text->lines < most && trl__text_line(&file, &line, &length))
         add_line(text, line);
     trl__text_free(&file);
+}
+
+void fst_text_read(fst_text *text, const char *name, size_t most)
+{
+    size_t length = strlen(name);
+    if (length > 3 && strcmp(name + length - 3, ".xz") == 0)
+        read_packed(text, name, most);
+    else
+        read_plain(text, name, most);
 }
 
 /* ---- A text without Europarl ---- */
@@ -151,9 +160,9 @@ void fst_corpus_read(fst_corpus *corpus, size_t lines, int synthetic)
         make_corpus(corpus, lines);
         return;
     }
-    read_packed(&corpus->french, "text/europarl.train150k.fr.xz", lines);
-    read_packed(&corpus->english, "text/europarl.train150k.en.xz", lines);
-    read_plain(&corpus->test, "text/europarl.test1k.fr");
+    fst_text_read(&corpus->french, "text/europarl.train150k.fr.xz", lines);
+    fst_text_read(&corpus->english, "text/europarl.train150k.en.xz", lines);
+    fst_text_read(&corpus->test, "text/europarl.test1k.fr", SIZE_MAX);
     if (corpus->french.lines != corpus->english.lines) {
         fputs("trellis-bench: the two languages of Europarl have different numbers of lines\n", stderr);
         exit(3);
@@ -162,7 +171,7 @@ void fst_corpus_read(fst_corpus *corpus, size_t lines, int synthetic)
 
 void fst_corpus_free(fst_corpus *corpus)
 {
-    free_text(&corpus->french);
-    free_text(&corpus->english);
-    free_text(&corpus->test);
+    fst_text_free(&corpus->french);
+    fst_text_free(&corpus->english);
+    fst_text_free(&corpus->test);
 }

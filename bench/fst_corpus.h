@@ -1,4 +1,4 @@
-/* Text as numbers: what `trellis-bench fst` makes language models, translation tables and test sentences of. */
+/* Text as numbers: what `trellis-bench fst` makes language models, translation tables and test sentences of, and `trellis-bench lvcsr` speech. */
 #ifndef TRELLIS_BENCH_FST_CORPUS_H
 #define TRELLIS_BENCH_FST_CORPUS_H
 
@@ -26,6 +26,10 @@ typedef struct fst_corpus {
  * when `synthetic` is asked for, `lines` lines of words by Zipf's law and a noisy translation of them. */
 void fst_corpus_read(fst_corpus *corpus, size_t lines, int synthetic);
 void fst_corpus_free(fst_corpus *corpus);
+
+/* Up to `most` lines of ../shared/data/NAME, which must be there; NAME.xz is unpacked. */
+void fst_text_read(fst_text *text, const char *name, size_t most);
+void fst_text_free(fst_text *text);
 
 void fst_text_add_word(fst_text *text, const char *word, size_t length);
 void fst_text_end_line(fst_text *text);

@@ -15,9 +15,6 @@
 
 extern const cli_command cmd_decode;
 
-/* Acoustic scale of large vocabularies: with some hundred words of the recordings in pocketsphinx-testdata, and English of en-us, this was best. */
-#define INSTALLED_SCALE 0.125
-
 struct values {
     cli_common common;
     corpus_input corpus;
@@ -207,7 +204,7 @@ static int read_graph(job *j, int count, char **arguments, trl_error *err)
     j->sounds = arguments + (left_out ? 1 : 2);
     j->sound_count = count - (left_out ? 1 : 2);
     if (left_out && isnan(j->values->acoustic_scale))
-        j->options.acoustic_scale = INSTALLED_SCALE;
+        j->options.acoustic_scale = trl_decode_large_defaults().acoustic_scale;
     if (left_out)
         return trl_graph_installed(arguments[0], j->model, say_line, (void *)(uintptr_t)&j->values->common, &j->graph,
                                    err); /* it is only read */

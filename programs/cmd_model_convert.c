@@ -2,9 +2,13 @@
 #include "cli.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <trellis/feature_file.h>
 #include <trellis/frontend.h>
 #include <trellis/model.h>
+#include <unistd.h>
 
 extern const cli_command cmd_model_convert;
 
@@ -26,14 +30,30 @@ static int parse_format(const char *name, int *format)
     return cli_usage_error(&cmd_model_convert, "--to is trellis, htk, htk-binary, kaldi or kaldi-text, not '%s'", name);
 }
 
-static int set_frontend(trl_model *model, const char *path, trl_error *err)
+/* Kaldi keeps what comes behind splicing (LDA, MLLT) in final.mat beside final.mdl; 0 where there is none. */
+static int read_transform(const char *model, trl_matrix *transform, trl_error *err)
+{
+    struct stat status;
+    char path[4200];
+    const char *slash = strrchr(model, '/');
+    if (stat(model, &status) == 0 && S_ISDIR(status.st_mode))
+        snprintf(path, sizeof path, "%.4000s/final.mat", model);
+    else
+        snprintf(path, sizeof path, "%.*sfinal.mat", slash ? (int)(slash - model + 1) : 0, model);
+    return access(path, F_OK) == 0 ? trl_feature_read_matrix(path, transform, err) : 0;
+}
+
+/* As the file says, with Kaldi's transform where the file has none. */
+static int set_frontend(trl_model *model, const struct values *v, const char *model_path, trl_error *err)
 {
     trl_frontend_options options;
     trl_frontend *frontend = NULL;
     int code = trl_frontend_preset(&options, "mfcc", err);
     if (code < 0)
         return code;
-    code = trl_frontend_read(&options, path, err);
+    code = trl_frontend_read(&options, v->frontend, err);
+    if (code == 0 && options.transform.rows == 0)
+        code = read_transform(model_path, &options.transform, err);
     if (code == 0)
         code = trl_frontend_create(&options, &frontend, err);
     if (code == 0)
@@ -74,7 +94,7 @@ static int run(void *values, int count, char **arguments)
         return code;
     if (trl_model_import(arguments[0], v->list, &model, &err) < 0)
         return cli_failure(&err);
-    code = v->frontend ? set_frontend(model, v->frontend, &err) : 0;
+    code = v->frontend ? set_frontend(model, v, arguments[0], &err) : 0;
     if (code == 0)
         code = limit_densities(model, v, &err);
     if (code == 0)
@@ -114,9 +134,9 @@ const cli_command cmd_model_convert = {
         "is seen from the content. Means and variances stay the same to the last bit where the other format stores "
         "float32 numbers of the same meaning.\n\n"
         "Sphinx's models say how their features were made; those of HTK and Kaldi do not. With --frontend the new "
-        "model "
-        "does, and `trellis align` can use it on sound. What a format can't hold (texts of a trellis model, "
-        "pronunciations, word "
+        "model does, and `trellis align` can use it on sound; a final.mat (text or binary) beside Kaldi's final.mdl is "
+        "its transform, behind the splicing that FILE tells, unless FILE has another one. What a format can't hold "
+        "(texts of a trellis model, pronunciations, word "
         "positions of an HTK model) is left out there.",
     .options = options,
     .examples = "trellis model convert hmmdefs --list monophones --frontend mfcc.conf -o mono.trm\n"

@@ -46,7 +46,7 @@ typedef enum trl_likelihood_mode {
 
 typedef struct trl_decode_options {
     double beam;           /* cost above the best token of a frame; default 13; INFINITY: none */
-    double lattice_beam;   /* cost above the best path; default 6 */
+    double lattice_beam;   /* cost above the best path; default 6; of no use where no lattice is needed */
     double word_beam;      /* the beam of arcs that write a word, where it is smaller; default INFINITY */
     int32_t most_active;   /* tokens of a frame that go on; default 7000 */
     int32_t least_active;  /* tokens that go on although they are out of the beam; default 200 */
@@ -120,6 +120,8 @@ typedef struct trl_decode_summary {
 typedef int (*trl_decode_fn)(void *user, const trl_decoding *decoding, trl_error *err);
 
 TRL_API trl_decode_options trl_decode_defaults(void);
+/* For vocabularies of tens of thousands of words and models of CMU Sphinx: what `trellis decode en-us` uses. */
+TRL_API trl_decode_options trl_decode_large_defaults(void);
 TRL_API int trl_decode_options_check(const trl_decode_options *options, trl_error *err);
 
 /* How often the corpus is gone through with this model, at most. */

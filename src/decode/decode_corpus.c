@@ -12,6 +12,9 @@
 
 #include <math.h>
 
+#define ROUNDING 0.01     /* cost: the lattice beam where the search's own best path is wanted */
+#define LARGE_SCALE 0.125 /* of acoustic costs: the best of some on the recordings of pocketsphinx-testdata */
+
 typedef struct worker {
     trl__searcher searcher;
     trl__determinizer *determinizer; /* NULL: no lattices */
@@ -66,11 +69,25 @@ trl_decode_options trl_decode_defaults(void)
                                 .ahead = 10};
 }
 
+trl_decode_options trl_decode_large_defaults(void)
+{
+    trl_decode_options o = trl_decode_defaults();
+    o.acoustic_scale = LARGE_SCALE;
+    return o;
+}
+
+/* Are the words of the search's own best path all that is asked for? Then other ways need not be kept. */
+static int is_own_best_wanted(const trl_decode_options *o)
+{
+    trl_lattice_scale scale = trl__lattice_scale_of(o);
+    return !o->lattice && !o->confidence && !o->mbr && scale.acoustic == o->acoustic_scale && scale.insertion == 0;
+}
+
 trl__decode_options trl__search_options_of(const trl_decode_options *o)
 {
     trl__decode_options s = trl__decode_defaults();
     s.beam = o->beam;
-    s.lattice_beam = o->lattice_beam;
+    s.lattice_beam = is_own_best_wanted(o) && o->lattice_beam > ROUNDING ? ROUNDING : o->lattice_beam;
     s.word_beam = o->word_beam;
     s.most_active = o->most_active;
     s.least_active = o->least_active;

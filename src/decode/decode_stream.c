@@ -21,7 +21,6 @@
 #define PIECE 8000     /* samples that become frames at a time */
 #define SETTLE 50      /* frames between looks for what is settled */
 #define OPEN_MOST 6000 /* frames of settled path that wait for a pause; then words are timed without */
-#define ROUNDING 0.01  /* cost: the lattice beam where the search's own best words are wanted */
 
 struct trl_decode_stream {
     const trl_model *model;
@@ -89,9 +88,6 @@ static trl__decode_options search_options(trl_decode_stream *s)
     const trl_decode_options *o = &s->options.decode;
     trl__decode_options search = trl__search_options_of(o);
     s->scale = trl__lattice_scale_of(o);
-    int is_own = s->scale.acoustic == o->acoustic_scale && s->scale.insertion == 0;
-    if (is_own && search.lattice_beam > ROUNDING)
-        search.lattice_beam = ROUNDING;
     search.prune_interval = INT_MAX; /* settling prunes */
     return search;
 }

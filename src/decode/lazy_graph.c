@@ -19,6 +19,7 @@
 #define MOST_WAYS 16       /* to a word, of which one can make another needless */
 #define BEST_SLOTS 262144  /* of the cache of look-ahead */
 #define LONG_ROW 32        /* words of a row that is worth it */
+#define AHEAD 8            /* arcs */
 
 typedef struct best_slot {
     uint32_t set; /* 0: free */
@@ -127,7 +128,7 @@ static size_t bytes_of(const trl__lazy_graph *lazy)
 {
     size_t state = 3 * sizeof *lazy->view.first + 2 * sizeof *lazy->view.final + sizeof *lazy->view.level;
     return lazy->state_capacity * state + lazy->arc_capacity * sizeof *lazy->view.arcs +
-           lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof(uint32_t);
+           lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof *lazy->pairs.slots;
 }
 
 int trl__lazy_graph_is_full(const trl__lazy_graph *lazy)
@@ -170,16 +171,18 @@ static int grow_states(trl__lazy_graph *lazy)
 static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
 {
     const trl__ngram_rows *r = lazy->rows;
-    best_slot *slot = &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
-    int is_long = r->first[history + 1] - r->first[history] > LONG_ROW;
-    if (is_long && slot->set == set && slot->history == history)
-        return slot->cost;
-    float cost = trl__ngram_rows_own_best(r, set, history);
-    if (r->shorter[history] >= 0) { /* chains are short */
-        float backed = r->backing[history] + best_cost(lazy, set, r->shorter[history]);
-        cost = backed < cost ? backed : cost;
+    best_slot *slot = NULL;
+    if (r->shorter[history] < 0)
+        return trl__ngram_rows_own_best(r, set, history);
+    if (r->first[history + 1] - r->first[history] > LONG_ROW) {
+        slot = &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
+        if (slot->set == set && slot->history == history)
+            return slot->cost;
     }
-    if (is_long)
+    float cost = trl__ngram_rows_own_best(r, set, history);
+    float backed = r->backing[history] + best_cost(lazy, set, r->shorter[history]); /* chains are short */
+    cost = backed < cost ? backed : cost;
+    if (slot)
         *slot = (best_slot){set, history, cost};
     return cost;
 }
@@ -304,6 +307,17 @@ static int add_word_arcs(trl__lazy_graph *lazy, int32_t from, const trl__network
     return code;
 }
 
+/* Where words begin there are hundreds of arcs, to states all over the table: what looking for one reads is asked for some arcs before. */
+static void expect_arc(const trl__lazy_graph *lazy, uint64_t arc, uint64_t end, int32_t history)
+{
+    const trl__network_arc *arcs = lazy->loop->arcs;
+    if (arc >= end)
+        return;
+    trl__tuples_expect(&lazy->pairs, (const int32_t[]){arcs[arc].next, history});
+    __builtin_prefetch(&lazy->rows->reach[arcs[arc].next]);
+    trl__tuples_expect_key(&lazy->pairs, (const int32_t[]){arcs[arc - AHEAD / 2].next, history});
+}
+
 static int expand_one(trl__lazy_graph *lazy, int32_t s, trl_error *err)
 {
     const trl_graph *loop = lazy->loop;
@@ -312,6 +326,7 @@ static int expand_one(trl__lazy_graph *lazy, int32_t s, trl_error *err)
     lazy->view.first[s] = lazy->arc_count;
     for (uint64_t i = loop->first[state]; code == 0 && i < loop->end[state]; i++) {
         const trl__network_arc *arc = &loop->arcs[i];
+        expect_arc(lazy, i + AHEAD, loop->end[state], history);
         if (i == loop->emitting[state])
             lazy->view.emitting[s] = lazy->arc_count;
         code = arc->word ? add_word_arcs(lazy, s, arc, history, err) : add_arc(lazy, s, arc, history, arc->cost, err);

@@ -8,6 +8,7 @@
 #define PIECE_FRAMES 8  /* … or frames */
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
+#define SHORT_GROUP 4   /* frames of a group where scoring several at once saves nothing; a part of TRL__GROUP_FRAMES */
 
 trl__scorer_options trl__scorer_defaults(void)
 {
@@ -191,12 +192,12 @@ static void next_number(trl__scorer *s)
     }
 }
 
-static void open_block(trl__scorer *s, int32_t begin)
+static void open_block(trl__scorer *s, int32_t begin, int32_t frames)
 {
     int32_t left = s->frames - begin;
     next_number(s);
     s->group_begin = begin;
-    s->group = (trl__score_group){.frames = left < TRL__GROUP_FRAMES ? left : TRL__GROUP_FRAMES,
+    s->group = (trl__score_group){.frames = left < frames ? left : frames,
                                   .scores = s->scores,
                                   .stride = TRL__GROUP_FRAMES,
                                   .step = 1,
@@ -218,7 +219,7 @@ void trl__scorer_open(trl__scorer *s, int32_t begin, trl__score_group **group)
 {
     *group = &s->group;
     if (s->maker.make)
-        open_block(s, begin);
+        open_block(s, begin, s->maker.by_frame ? SHORT_GROUP : TRL__GROUP_FRAMES);
     else
         s->group = (trl__score_group){.frames = s->frames - begin,
                                       .scores = trl_matrix_row(s->matrix, (size_t)begin),
@@ -285,7 +286,7 @@ static void make_all(void *user, int32_t item, int worker)
 /* What making ahead costs, without the buffer: all scores of a whole group, by all threads, then the search. */
 static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin, trl_error *err)
 {
-    open_block(s, begin);
+    open_block(s, begin, TRL__GROUP_FRAMES);
     s->group.stamps = NULL;
     s->group.are_finite = 1;
     trl__team_for(s->team,

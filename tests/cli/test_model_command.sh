@@ -91,6 +91,22 @@ expect 3 "$TRELLIS" model convert hmmdefs --frontend three.conf -o wrong.trm
 contains "$err" "frames of 3 dimensions, the model has 2" "front end"
 [ -e wrong.trm ] && wrong "a refused model was written"
 
+# Kaldi's transform beside its model, text or binary, comes behind the splicing; what does not fit is refused
+printf 'kind = mfcc\nnum_ceps = 1\nsplice_left = 1\nsplice_right = 1\n' >spliced.conf
+printf ' [\n 0.5 -1 2\n 3 0.25 0 ]\n' >as-kaldi/final.mat
+expect 0 "$TRELLIS" model convert as-kaldi --frontend spliced.conf -o text.trm
+expect 0 "$TRELLIS" model show text.trm
+contains "$out" "transform = 2 3 0.5 -1 2 3 0.25 0" "final.mat"
+python3 -c 'import struct; open("as-kaldi/final.mat", "wb").write(b"\0BFM \4" + struct.pack("<ici6f", 2, b"\4", 3, 0.5, -1, 2, 3, 0.25, 0))'
+expect 0 "$TRELLIS" model convert as-kaldi/final.mdl --frontend spliced.conf -o binary.trm
+cmp -s text.trm binary.trm || wrong "a binary final.mat is another one"
+printf ' [ 1 2 ]\n' >as-kaldi/final.mat
+expect 3 "$TRELLIS" model convert as-kaldi --frontend spliced.conf -o wrong.trm
+printf ' [ 1 2\n' >as-kaldi/final.mat
+expect 3 "$TRELLIS" model convert as-kaldi --frontend spliced.conf -o wrong.trm
+contains "$err" "final.mat" "a damaged transform"
+[ -e wrong.trm ] && wrong "a refused model was written"
+
 # a model with context in Kaldi's form: p2's first state asks about the phone to the left
 mkdir tri
 cat >tri/final.mdl <<'END'

@@ -1,0 +1,63 @@
+/* Ways of searching with threads and likelihoods, timed utterance by utterance.
+ *
+ *     lvcsr_stage stage;
+ *     lvcsr_stage_open(&stage, task, system, 30);                          // the model on the device, frames of each 30th utterance in memory
+ *     lvcsr_cost costs[LVCSR_WAYS];
+ *     lvcsr_stage_time(&stage, beam, runs, costs);                         // every way, by turns
+ *     lvcsr_stage_close(&stage);
+ *
+ * What is timed is scores and search, from frames to words: features and loading a model cost the same whatever the way. Each utterance counts with the least of its runs: what
+ * others do on the machine only ever adds. All ways must find the same words, or the program ends.
+ */
+#ifndef TRELLIS_BENCH_LVCSR_WAYS_H
+#define TRELLIS_BENCH_LVCSR_WAYS_H
+
+#include "lvcsr_models.h"
+#include "backend/backend.h"
+
+#include <trellis/decode.h>
+
+typedef struct lvcsr_way {
+    const char *name, *key;
+    int search_threads, score_threads;
+    trl_likelihood_mode mode;
+    trl_search_way search;
+} lvcsr_way;
+
+typedef enum lvcsr_way_number {
+    LVCSR_ONE,
+    LVCSR_TWO,
+    LVCSR_TWO_MERGE,
+    LVCSR_AHEAD,
+    LVCSR_BOTH,
+    LVCSR_BOTH_MERGE,
+    LVCSR_AUTO,
+    LVCSR_WAYS
+} lvcsr_way_number;
+extern const lvcsr_way lvcsr_ways[LVCSR_WAYS];
+extern const lvcsr_way lvcsr_on_demand; /* two threads, as in [004] 3.1: the share of likelihoods that it makes */
+
+typedef struct lvcsr_cost {
+    double seconds; /* by the clock */
+} lvcsr_cost;
+
+typedef struct lvcsr_stage {
+    lvcsr_task *task;
+    const lvcsr_system *system;
+    double seconds; /* of sound */
+    size_t count;
+    trl_matrix *frames; /* by utterance */
+    trl__device *device;
+    trl__parameters *parameters;
+} lvcsr_stage;
+
+void lvcsr_stage_open(lvcsr_stage *stage, lvcsr_task *task, const lvcsr_system *system, size_t every);
+void lvcsr_stage_close(lvcsr_stage *stage);
+
+void lvcsr_stage_time(const lvcsr_stage *stage, double beam, int runs, lvcsr_cost costs[LVCSR_WAYS]);
+trl_decode_profile lvcsr_stage_profile(const lvcsr_stage *stage, double beam, const lvcsr_way *way);
+
+/* As the public options of recognition have it. */
+trl_decode_options lvcsr_options(const lvcsr_system *system, double beam, const lvcsr_way *way);
+
+#endif
