@@ -23,7 +23,7 @@ test: ## every test, then most of them again under address, undefined-behaviour 
 test-long: ## the tests in every build there is, then ten minutes of fuzzing per target
 	@scripts/setup test
 	@scripts/fuzz 600
-	@scripts/test release debug clang nosimd asan tsan
+	@TRELLIS_LONG=1 scripts/test release debug clang nosimd asan tsan
 
 bench: ## measure (BENCH="features --quick": what)
 	@scripts/setup test

@@ -18,8 +18,8 @@ typedef struct bench {
     int (*run)(const bench_options *options, json_t *result); /* 0, or an exit code */
 } bench;
 
-extern const bench bench_bam, bench_decode, bench_features, bench_fst, bench_ladder, bench_lvcsr, bench_stream,
-    bench_train;
+extern const bench bench_bam, bench_decode, bench_devices, bench_features, bench_fst, bench_ladder, bench_lvcsr,
+    bench_stream, bench_train;
 
 double bench_cpu_seconds(void); /* of the process, all threads */
 double bench_wall_seconds(void);

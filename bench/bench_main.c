@@ -10,8 +10,8 @@
 #include <trellis/version.h>
 #include <unistd.h>
 
-static const bench *const benches[] = {&bench_bam,    &bench_decode, &bench_features, &bench_fst,
-                                       &bench_ladder, &bench_lvcsr,  &bench_stream,   &bench_train};
+static const bench *const benches[] = {&bench_bam,    &bench_decode, &bench_devices, &bench_features, &bench_fst,
+                                       &bench_ladder, &bench_lvcsr,  &bench_stream,  &bench_train};
 
 static double clock_seconds(clockid_t clock)
 {

@@ -315,7 +315,8 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     CORPUS_WORD_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME", "cpu (default), cpu:ref, cpu:avx2 …"},
+    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, auto"},
     {0}};
 
 const cli_command cmd_align = {

@@ -6,10 +6,11 @@
 #include <trellis/log.h>
 #include <unistd.h>
 
-extern const cli_command cmd_align, cmd_corpus_check, cmd_corpus_split, cmd_decode, cmd_features, cmd_features_copy,
-    cmd_features_show, cmd_graph, cmd_help, cmd_lattice_copy, cmd_lattice_info, cmd_lattice_nbest, cmd_lattice_oracle,
-    cmd_lattice_rescore, cmd_lattice_words, cmd_lm, cmd_lm_perplexity, cmd_model_convert, cmd_model_draw,
-    cmd_model_likelihoods, cmd_model_show, cmd_model_stat, cmd_report, cmd_score, cmd_train, cmd_version;
+extern const cli_command cmd_align, cmd_corpus_check, cmd_corpus_split, cmd_decode, cmd_devices, cmd_features,
+    cmd_features_copy, cmd_features_show, cmd_graph, cmd_help, cmd_lattice_copy, cmd_lattice_info, cmd_lattice_nbest,
+    cmd_lattice_oracle, cmd_lattice_rescore, cmd_lattice_words, cmd_lm, cmd_lm_perplexity, cmd_model_convert,
+    cmd_model_draw, cmd_model_likelihoods, cmd_model_show, cmd_model_stat, cmd_report, cmd_score, cmd_train,
+    cmd_version;
 extern const cli_command cmd_bam_export, cmd_bam_get, cmd_bam_info, cmd_bam_map, cmd_bam_reduce, cmd_bam_show,
     cmd_bam_sort, cmd_bam_store, cmd_bam_train;
 extern const cli_command cmd_fst_backward, cmd_fst_counts, cmd_fst_forward, cmd_fst_index, cmd_fst_train,
@@ -36,6 +37,7 @@ const cli_command *const cli_commands[] = {
     &cmd_corpus_check,
     &cmd_corpus_split,
     &cmd_decode,
+    &cmd_devices,
     &cmd_features,
     &cmd_features_copy,
     &cmd_features_show,

@@ -25,7 +25,8 @@ TRL_BEGIN_DECLS
     X(TRL_EUNSUPPORTED, -7, "valid, but not supported")                   \
     X(TRL_ELIMIT, -8, "a limit was exceeded")                             \
     X(TRL_ENUMBER, -9, "a number is NaN or infinite where it may not be") \
-    X(TRL_ECANCELLED, -10, "stopped on request")
+    X(TRL_ECANCELLED, -10, "stopped on request")                          \
+    X(TRL_EDEVICE, -11, "a device is missing or has failed")
 
 typedef enum trl_error_code {
     TRL_OK = 0,

@@ -13,6 +13,7 @@
 #include <trellis/corpus.h>
 #include <trellis/decode.h>
 #include <trellis/decode_stream.h>
+#include <trellis/device.h>
 #include <trellis/error.h>
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>

@@ -172,6 +172,7 @@ int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, d
     a->all_scored = 0;
     int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
                               a->graph->tied_end, a->node_row, err);
+    search->stays = scale == 1;
     return code < 0 ? code : trl__aligner_score_rows(a, search, scale, err);
 }
 
@@ -188,8 +189,11 @@ int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, 
         code = trl__stream_score(a->stream, a->parameters, search, 1, err);
         a->times.gaussians += search->gaussians;
         if (code == 0 && scale != 1)
+            code = trl__stream_wait(a->stream, err);
+        if (code == 0 && scale != 1)
             scale_scores(search, scale);
     } else {
+        search->scores_at = 0;
         copy_likelihoods(search, a->scale * scale);
     }
     a->times.score += trl__lap(&clock);

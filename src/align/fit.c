@@ -86,6 +86,7 @@ int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *f
     for (int32_t begin = 0; code == 0 && begin < aligner->frames; begin += PIECE) {
         trl__search piece = aligner->search;
         piece.begin = begin;
+        piece.stays = 0; /* they are compared here */
         piece.end = aligner->frames - begin > PIECE ? begin + PIECE : aligner->frames;
         code = make_rows(aligner, rivals, piece.begin, piece.end, err);
         if (code == 0)

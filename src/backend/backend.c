@@ -4,9 +4,23 @@
 
 #include <string.h>
 
-extern const trl__backend trl__cpu_backend;
+extern const trl__backend trl__cpu_backend, trl__opencl_backend;
 
-static const trl__backend *const backends[] = {&trl__cpu_backend};
+static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend};
+
+/* The first graphics processor that opens; else the processor, by our own kernels. */
+static int open_best(trl__device **out, trl_error *err)
+{
+    const trl__backend *opencl = &trl__opencl_backend;
+    for (int i = 0; i < opencl->devices(); i++) {
+        if (opencl->open(NULL, i, out, NULL) < 0)
+            continue;
+        if (strcmp((*out)->info.level, "gpu") == 0)
+            return 0;
+        opencl->close(*out);
+    }
+    return trl__cpu_backend.open(NULL, 0, out, err);
+}
 
 /* "cpu:avx2" is level avx2 of backend cpu. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err)
@@ -18,12 +32,16 @@ int trl__device_open(const char *name, int index, trl__device **out, trl_error *
         const trl__backend *backend = backends[i];
         if (strlen(backend->name) != length || memcmp(backend->name, name, length) != 0)
             continue;
-        if (index < 0 || index >= backend->devices())
+        if (index < 0 || (index > 0 && index >= backend->devices()))
             return trl__fail(err, TRL_EINVAL, "device %d of %s: there are %d, counted from 0", index, backend->name,
                              backend->devices());
         return backend->open(level, index, out, err);
     }
-    return trl__fail(err, TRL_EINVAL, "there is no device \"%s\"; what there is: cpu", name);
+    if (strcmp(name, "auto") == 0)
+        return open_best(out, err);
+    return trl__fail(err, TRL_EINVAL,
+                     "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, auto (see `trellis devices`)",
+                     name);
 }
 
 void trl__device_close(trl__device *device)

@@ -59,7 +59,10 @@ typedef struct trl__search {
     const trl__row *row;
     /* Natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too. */
     float *scores;
-    double gaussians; /* frames x components of all rows; filled by `score` */
+    /* 1: nobody but the operations reads the scores, so a device that has them may keep them to itself. */
+    int stays;
+    int64_t scores_at; /* filled by `score`: 0: they are in scores[]; else the device knows them by this number */
+    double gaussians;  /* frames x components of all rows; filled by `score` */
 
     int32_t nodes;                /* emitting; node `nodes` is the end of the utterance */
     int32_t node_begin, node_end; /* the nodes that may be active in this call; others count as never reached */
@@ -77,8 +80,10 @@ typedef struct trl__search {
     /* By node: log score of the best path to each of [node_begin, node_end) at frame end - 1; -inf: none. When begin >
      * 0 it is input too: at frame begin - 1. */
     double *alpha;
-    /* Which incoming arc is best (the first of equals), counted from 0: back_bits each, frame after frame. */
+    /* Which incoming arc is best (the first of equals), counted from 0: back_bits each, frame after frame. Of whole
+     * utterances a device may keep them to itself; `backtrack` on the same stream finds them there. */
     uint8_t *back;
+    int64_t back_at; /* filled by `viterbi`: 0: they are in back[]; else the device knows them by this number */
     const int64_t *back_offset; /* by node: the bit where frame node_first[n] stands; a multiple of back_bits */
 
     /* When end is the last frame; else none. For the tiles before, the caller sets last_node. */
@@ -174,7 +179,9 @@ struct trl__parameters {
 };
 
 /* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",
- * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". TRL_EINVAL names what there is. */
+ * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". "opencl", "opencl:N", "opencl:N:gpu",
+ * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "auto": the first graphics processor that opens, else cpu.
+ * TRL_EINVAL names what there is; TRL_EDEVICE: no such device, or it can't be used. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);
 int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);

@@ -1,5 +1,6 @@
-/* Every operation of the backend at every level of this machine, against the reference. */
+/* Every operation of the backend at every level of this machine and on OpenCL devices, against the reference. */
 #include "cmocka_test.h"
+#include "device_fixture.h"
 #include "search_fixture.h"
 
 #include "backend/cpu/cpu_backend.h"
@@ -7,6 +8,8 @@
 
 static const trl__gmm_kernel *kernels[5];
 static size_t kernel_count;
+static test_devices devices; /* the kernels', then OpenCL's */
+static trl__device *reference;
 
 static void find_kernels(void)
 {
@@ -71,16 +74,14 @@ typedef struct outcome {
 } outcome;
 
 /* The path is the reference's (given), when there is one: where two paths are nearly equal, rounding decides. */
-static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const int32_t *path, const int32_t *path_arc)
+static outcome run_search(trl__device *device, random_search *r, const int32_t *path, const int32_t *path_arc)
 {
     trl_error err;
     trl__search *s = &r->s;
-    trl__device *device;
     trl__stream *stream;
     trl__parameters *parameters;
     trl__local_stats *local;
     outcome o = {0};
-    assert_int_equal(trl__cpu_open(kernel, &device, &err), 0);
     assert_int_equal(trl__stream_create(device, &stream, &err), 0);
     assert_int_equal(trl__device_load_model(device, &r->model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__local_stats_create(&r->model, &local, &err), 0);
@@ -91,6 +92,7 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
     s->keep = 0;
     assert_int_equal(trl__stream_score(stream, parameters, s, 1, &err), 0);
     assert_int_equal(trl__stream_viterbi(stream, s, 1, &err), 0);
+    assert_int_equal(trl__stream_wait(stream, &err), 0);
     o.found = s->last_node >= 0;
     o.log_likelihood = s->log_likelihood;
     if (o.found) {
@@ -125,7 +127,6 @@ static outcome run_search(const trl__gmm_kernel *kernel, random_search *r, const
     trl__local_stats_destroy(local);
     trl__parameters_free(parameters);
     trl__stream_destroy(stream);
-    trl__device_close(device);
     return o;
 }
 
@@ -172,13 +173,15 @@ static void check_search(uint64_t seed)
         sample[j] = pick(&c, 3) ? between(&c, 0, 1) : 1;
     r->s.sample = pick(&c, 2) ? sample : NULL;
     r->s.sample_seed = seed;
-    outcome expected = run_search(&trl__gmm_ref, r, NULL, NULL);
+    r->s.stays = pick(&c, 2);
+    outcome expected = run_search(reference, r, NULL, NULL);
     size_t bytes = r->frames.rows * sizeof(int32_t);
     int32_t *path = malloc(bytes), *path_arc = malloc(bytes);
     memcpy(path, r->s.path, bytes);
     memcpy(path_arc, r->s.path_arc, bytes);
-    for (size_t i = 0; i < kernel_count; i++) {
-        outcome got = run_search(kernels[i], r, expected.found ? path : NULL, path_arc);
+    size_t count = seed % 7 == 0 || frames > 100 ? devices.count : devices.processors;
+    for (size_t i = 0; i < count; i++) {
+        outcome got = run_search(devices.device[i], r, expected.found ? path : NULL, path_arc);
         assert_int_equal(got.found, expected.found);
         if (expected.found) {
             assert_near(&got.log_likelihood, &expected.log_likelihood, 1, 1e-6, "log-likelihood");
@@ -203,6 +206,26 @@ static void searches_are_the_references(void **state)
         check_search(seed);
 }
 
+static int open_all(void **state)
+{
+    (void)state;
+    if (trl__cpu_open(&trl__gmm_ref, &reference, NULL) < 0)
+        return -1;
+    for (; devices.count < kernel_count; devices.count++)
+        if (trl__cpu_open(kernels[devices.count], &devices.device[devices.count], NULL) < 0)
+            return -1;
+    open_devices_of_opencl(&devices);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    trl__device_close(reference);
+    close_devices_of_test(&devices);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,5 +234,5 @@ int main(void)
         cmocka_unit_test(searches_are_the_references),
     };
     find_kernels();
-    return RUN(tests);
+    return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -2,6 +2,7 @@
  * paths, posteriors of nodes and expected counts of arcs are those of the enumeration. Longer ones: a search in tiles
  * is the search in one piece. */
 #include "cmocka_test.h"
+#include "device_fixture.h"
 #include "search_fixture.h"
 
 #define CASES 3000
@@ -72,15 +73,17 @@ static void count_all_paths(all_paths *p, const trl__search *s)
 
 /* ---- The backend ---- */
 
-static const char *const levels[] = {"cpu:ref", "cpu"};
-static trl__device *device[2];
-static trl__stream *stream[2];
+static test_devices devices; /* the reference, the processor, then OpenCL's shapes */
+static trl__stream *stream[8];
 
 static int open_devices(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++)
-        if (trl__device_open(levels[i], 0, &device[i], NULL) < 0 || trl__stream_create(device[i], &stream[i], NULL) < 0)
+    add_device(&devices, "cpu:ref");
+    add_device(&devices, "cpu");
+    open_devices_of_opencl(&devices);
+    for (size_t i = 0; i < devices.count; i++)
+        if (trl__stream_create(devices.device[i], &stream[i], NULL) < 0)
             return -1;
     return 0;
 }
@@ -88,11 +91,16 @@ static int open_devices(void **state)
 static int close_devices(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < devices.count; i++)
         trl__stream_destroy(stream[i]);
-        trl__device_close(device[i]);
-    }
+    close_devices_of_test(&devices);
     return 0;
+}
+
+/* Starting a kernel takes longer than such a search: those of OpenCL get every tenth. */
+static int levels_of(uint64_t i)
+{
+    return (int)(i % 10 == 0 ? devices.count : devices.processors);
 }
 
 /* Whole numbers: many paths are equally good, and the first arc must win everywhere. */
@@ -139,6 +147,7 @@ static double score_of_path(const trl__search *s)
 static void check_viterbi(int level, trl__search *s, double best)
 {
     assert_int_equal(trl__stream_viterbi(stream[level], s, 1, NULL), 0);
+    assert_int_equal(trl__stream_wait(stream[level], NULL), 0);
     if (best == -INFINITY) {
         assert_int_equal(s->last_node, -1);
         assert_int_equal(s->last_arc, -1);
@@ -148,6 +157,7 @@ static void check_viterbi(int level, trl__search *s, double best)
     assert_true(fabs(s->log_likelihood - best) <= 1e-9 * (1 + fabs(best)));
     assert_int_equal(s->last_node, s->arc_from[s->last_arc]);
     assert_int_equal(trl__stream_backtrack(stream[level], s, 1, NULL), 0);
+    assert_int_equal(trl__stream_wait(stream[level], NULL), 0);
     assert_int_equal(s->last_node, TRL__START);
     assert_true(fabs(score_of_path(s) - best) <= 1e-9 * (1 + fabs(best)));
 }
@@ -155,17 +165,18 @@ static void check_viterbi(int level, trl__search *s, double best)
 static void check_posteriors(int level, trl__search *s, const all_paths *p)
 {
     assert_int_equal(trl__stream_forward_backward(stream[level], s, 1, NULL), 0);
+    assert_int_equal(trl__stream_wait(stream[level], NULL), 0);
     assert_true(p->total == s->total || fabs(s->total - p->total) <= 1e-9 * (1 + fabs(p->total)));
     for (int32_t n = 0; n < s->nodes; n++)
         for (int32_t t = s->node_first[n]; t < s->node_end_frame[n]; t++) {
             double got = (double)s->gamma[s->gamma_offset[n] + (t - s->node_first[n])];
             if (!(fabs(got - p->gamma[n][t]) <= 1e-6))
-                fail_msg("%s: node %d, frame %d: posterior %g, not %g", levels[level], (int)n, (int)t, got,
+                fail_msg("%s: node %d, frame %d: posterior %g, not %g", devices.name[level], (int)n, (int)t, got,
                          p->gamma[n][t]);
         }
     for (int32_t a = 0; a < s->arc_first[s->nodes + 1]; a++)
         if (!(fabs(s->arc_count[a] - p->count[a]) <= 1e-9 * (1 + p->count[a])))
-            fail_msg("%s: arc %d: count %g, not %g", levels[level], (int)a, s->arc_count[a], p->count[a]);
+            fail_msg("%s: arc %d: count %g, not %g", devices.name[level], (int)a, s->arc_count[a], p->count[a]);
 }
 
 static void check_range(uint64_t seeds, float range)
@@ -176,7 +187,7 @@ static void check_range(uint64_t seeds, float range)
         random_search *r = make_case(seeds + i, 4, i % 10 == 0 ? 6 : 4, range);
         count_all_paths(&p, &r->s);
         found += p.total > -INFINITY;
-        for (int level = 0; level < 2; level++) {
+        for (int level = 0; level < levels_of(i); level++) {
             check_viterbi(level, &r->s, p.best);
             check_posteriors(level, &r->s, &p);
         }
@@ -245,6 +256,7 @@ static void search_in_tiles(int level, trl__search *s)
         make_tile(s, t, t + TILE < s->end ? t + TILE : s->end, first[count], band_end[count], offset[count],
                   &tile[count]);
         assert_int_equal(trl__stream_viterbi(stream[level], &tile[count], 1, NULL), 0);
+        assert_int_equal(trl__stream_wait(stream[level], NULL), 0);
         assert_true(count == 0 || tile[count - 1].last_node == -1);
     }
     s->last_node = tile[count - 1].last_node;
@@ -253,6 +265,7 @@ static void search_in_tiles(int level, trl__search *s)
     for (int i = count - 1, node = s->last_node; i >= 0; i--) {
         tile[i].last_node = node;
         assert_int_equal(trl__stream_backtrack(stream[level], &tile[i], 1, NULL), 0);
+        assert_int_equal(trl__stream_wait(stream[level], NULL), 0);
         node = tile[i].last_node;
         free(tile[i].back);
     }
@@ -272,7 +285,7 @@ static void tiles_are_the_whole(void **state)
             assert_int_equal(trl__stream_backtrack(stream[1], &r->s, 1, NULL), 0);
             keep_path(&whole, &r->s);
         }
-        for (int level = 0; level < 2; level++) {
+        for (int level = 0; level < levels_of(i); level++) {
             search_in_tiles(level, &r->s);
             assert_int_equal(r->s.last_node, last_node);
             if (last_node < 0)

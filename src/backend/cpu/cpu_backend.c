@@ -292,6 +292,8 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
     for (size_t i = 0; i < count; i++) {
         trl__search *s = &searches[i];
         trl__placed *placed = placed_for(stream, s, i, err);
+        s->scores_at = 0;
+        s->gaussians = 0;
         int code = placed ? check_rows(s, m, err) : TRL_EINVAL;
         if (code == 0 && shared)
             code = trl__shared_score(shared, &stream->shared, s, err);
@@ -301,7 +303,6 @@ static int score(trl__stream *base, const trl__parameters *parameters, trl__sear
             continue;
         const trl__kept *kept = s->keep ? keep_best(&stream->kept[i], s) : NULL;
         stream->kept[i].rows = kept ? s->rows : 0;
-        s->gaussians = 0;
         int32_t from = placed->begin + (s->begin - placed->begin) / TRL__PIECE * TRL__PIECE;
         for (; from < s->end; from += TRL__PIECE)
             score_rows(stream, (trl__gmm_work){.m = m, .placed = placed, .scratch = scratch}, placed, kept, s, from);
@@ -343,6 +344,7 @@ static int viterbi(trl__stream *stream, trl__search *searches, size_t count, trl
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         code = steps_of(stream)->viterbi((trl__cpu_stream *)stream, &searches[i], err);
+        searches[i].back_at = 0;
         if (code == 0)
             trl__end_of_path(&searches[i]);
     }
@@ -350,7 +352,7 @@ static int viterbi(trl__stream *stream, trl__search *searches, size_t count, trl
 }
 
 /* Step 2b: from the last frame to the first, along the back-pointers. */
-static int backtrack_one(trl__search *s, trl_error *err)
+int trl__backtrack_on_host(trl__search *s, trl_error *err)
 {
     for (int32_t t = s->end - 1, node = s->last_node; node >= 0 && t >= s->begin; t--) {
         if (node < s->node_begin || node >= s->node_end || !trl__in_band(s, node, t))
@@ -370,7 +372,7 @@ static int backtrack(trl__stream *stream, trl__search *searches, size_t count, t
     (void)stream;
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++)
-        code = backtrack_one(&searches[i], err);
+        code = trl__backtrack_on_host(&searches[i], err);
     return code;
 }
 

@@ -112,5 +112,7 @@ void trl__add_path(trl__search *s, double best, trl__local_stats *local);
 void trl__add_arc_counts(const trl__search *s, trl__local_stats *local);
 /* Where the path ends: last_node, last_arc, log_likelihood, from alpha at the last frame. */
 void trl__end_of_path(trl__search *s);
+/* Step 2b along back[]. */
+int trl__backtrack_on_host(trl__search *s, trl_error *err);
 
 #endif

@@ -143,6 +143,9 @@ static inline int32_t trl__components(const trl__mixtures *m, int32_t tied)
 #define TRL__STRIDE (TRL__BLOCK + TRL__TILE) /* floats: 19 lines */
 #define TRL__PIECE (4 * TRL__BLOCK)          /* frames: 380 KB of them, for 39 dimensions */
 
+/* Frames [begin, end) are there, have the model's dimensions, and are finite: TRL_EINVAL, TRL_ENUMBER. */
+int trl__frames_check(const trl_matrix *frames, size_t dim, int32_t begin, int32_t end, trl_error *err);
+
 /* Checks the frames and makes room for a piece. TRL_ENUMBER: a value is not finite or beyond TRL__MOST_VALUE. */
 int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, const trl_matrix *frames,
                int32_t begin, int32_t end, trl_error *err);

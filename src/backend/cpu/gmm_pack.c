@@ -323,8 +323,14 @@ static void place_frames(const trl__placed *placed, const trl__mixtures *m, int3
     }
 }
 
-static int check_frames(const trl_matrix *frames, int32_t begin, int32_t end, trl_error *err)
+int trl__frames_check(const trl_matrix *frames, size_t dim, int32_t begin, int32_t end, trl_error *err)
 {
+    if (frames->cols != dim)
+        return trl__fail(err, TRL_EINVAL,
+                         "frames have %zu columns, the model %zu: features and model do not belong together",
+                         frames->cols, dim);
+    if (begin < 0 || end < begin || (size_t)end > frames->rows)
+        return trl__fail(err, TRL_EINVAL, "frames %d to %d of %zu", (int)begin, (int)end, frames->rows);
     for (size_t t = (size_t)begin; t < (size_t)end; t++) {
         const float *row = trl_matrix_row(frames, t);
         if (good_value(row, frames->cols))
@@ -341,13 +347,7 @@ static int check_frames(const trl_matrix *frames, int32_t begin, int32_t end, tr
 int trl__place(trl__placed *placed, const trl__mixtures *m, const trl__gmm_kernel *kernel, const trl_matrix *frames,
                int32_t begin, int32_t end, trl_error *err)
 {
-    if (frames->cols != (size_t)m->dim)
-        return trl__fail(err, TRL_EINVAL,
-                         "frames have %zu columns, the model %d: features and model do not belong together",
-                         frames->cols, (int)m->dim);
-    if (begin < 0 || end < begin || (size_t)end > frames->rows)
-        return trl__fail(err, TRL_EINVAL, "frames %d to %d of %zu", (int)begin, (int)end, frames->rows);
-    int code = check_frames(frames, begin, end, err);
+    int code = trl__frames_check(frames, (size_t)m->dim, begin, end, err);
     if (code < 0)
         return code;
     size_t count = (size_t)(end - begin < TRL__PIECE ? end - begin : TRL__PIECE);

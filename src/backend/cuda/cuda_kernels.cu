@@ -1,0 +1,12 @@
+/* All kernels as CUDA's compiler sees them: the same text that OpenCL's compilers get. Shapes for processors drop out. */
+#include "../kernels/device_language.h"
+#include "../kernels/device_records.h"
+#include "../kernels/frames.cl"
+#include "../kernels/mixture.cl"
+#include "../kernels/score.cl"
+#include "../kernels/score_tiles.cl"
+#include "../kernels/viterbi.cl"
+#include "../kernels/backtrack.cl"
+#include "../kernels/forward_backward.cl"
+#include "../kernels/shares.cl"
+#include "../kernels/share_tiles.cl"

@@ -1,0 +1,304 @@
+/* Devices, memory, streams and models: see device_backend.h. */
+#include "backend/device/device_backend.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 32 /* searches per call that keep a graphics processor busy */
+
+/* ---- Devices ---- */
+
+/* "2:gpu": the device's number, then the shape; both may be missing. */
+static int parse_level(const char *level, int *index, const char **shape, trl_error *err)
+{
+    char *end = NULL;
+    *shape = NULL;
+    if (!level)
+        return 0;
+    long number = strtol(level, &end, 10);
+    if (end != level) {
+        *index = number >= 0 && number < 1000 ? (int)number : -1;
+        *shape = *end == ':' ? end + 1 : NULL;
+        level = *shape ? *shape : end;
+    } else {
+        *shape = level;
+    }
+    if ((*shape && strcmp(*shape, "gpu") != 0 && strcmp(*shape, "cpu") != 0) || (!*shape && *level))
+        return trl__fail(err, TRL_EINVAL,
+                         "device \"%s\": a number from 0, then the shape of the kernels, gpu or cpu: 0, 0:gpu, cpu",
+                         level);
+    return 0;
+}
+
+int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *level, int index,
+                     trl__device **out, trl_error *err)
+{
+    const char *shape;
+    *out = NULL;
+    int code = parse_level(level, &index, &shape, err);
+    trl__driven_device *device = code == 0 ? trl__alloc_zero(1, sizeof *device) : NULL;
+    if (!device)
+        return code < 0 ? code : trl__fail_memory(err);
+    code = driver->facts(index, &device->facts, err);
+    if (code == 0 && !device->facts.has_double)
+        code = trl__fail(err, TRL_EDEVICE, "%s:%d (%s) has no double precision, which sums need", driver->name, index,
+                         device->facts.name);
+    if (code == 0)
+        code = driver->open(index, &device->handle, err);
+    if (code < 0) {
+        trl__free(device);
+        return code;
+    }
+    device->driver = driver;
+    device->tiles = shape ? strcmp(shape, "cpu") == 0 : device->facts.is_processor;
+    device->base.backend = backend;
+    device->base.info = (trl__device_info){driver->name, device->facts.name, device->tiles ? "cpu" : "gpu", BATCH,
+                                           device->facts.memory};
+    *out = &device->base;
+    return 0;
+}
+
+void trl__driven_close(trl__device *base)
+{
+    trl__driven_device *device = (trl__driven_device *)base;
+    device->driver->close(device->handle);
+    trl__free(device);
+}
+
+/* ---- Memory ---- */
+
+int trl__driven_finish(trl__driven_stream *stream, trl_error *err)
+{
+    trl__staging *all[] = {&stream->frame_bytes, &stream->piece_bytes, &stream->search_bytes, &stream->score_bytes};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i]->busy = 0;
+    return stream->driver->finish(stream->queue, err);
+}
+
+static void free_room(const trl__driver *driver, trl__room *room)
+{
+    if (room->memory)
+        driver->memory_destroy(room->memory);
+    *room = (trl__room){0};
+}
+
+int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_error *err)
+{
+    const trl__driven_device *device = trl__driven_device_of(stream);
+    if (room->memory && room->size >= size)
+        return 0;
+    int code = room->memory ? trl__driven_finish(stream, err) : 0;
+    if (code < 0)
+        return code;
+    free_room(stream->driver, room);
+    size_t wanted = size + size / 2 + 64;
+    if (wanted > device->facts.largest && size <= device->facts.largest)
+        wanted = (size_t)device->facts.largest;
+    code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
+    room->size = code == 0 ? wanted : 0;
+    return code;
+}
+
+void *trl__staging_get(trl__driven_stream *stream, trl__staging *staging, size_t size, trl_error *err)
+{
+    if (staging->busy && trl__driven_finish(stream, err) < 0)
+        return NULL;
+    void *bytes = trl__scratch_get(&staging->scratch, size + 1, 1);
+    if (!bytes)
+        trl__fail_memory(err);
+    return bytes;
+}
+
+int trl__send(trl__driven_stream *stream, trl__staging *staging, trl__room *room, size_t size, trl_error *err)
+{
+    int code = trl__room_get(stream, room, size, err);
+    staging->busy = 1;
+    return code < 0 || size == 0
+               ? code
+               : stream->driver->write(stream->queue, room->memory, 0, staging->scratch.block, size, err);
+}
+
+int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
+               trl_error *err)
+{
+    int code = size > 0 ? stream->driver->read(stream->queue, room->memory, offset, bytes, size, err) : 0;
+    return code < 0 ? code : trl__driven_finish(stream, err);
+}
+
+typedef struct driven_buffer {
+    trl__buffer base;
+    const trl__driver *driver;
+    void *memory;
+} driven_buffer;
+
+int trl__driven_buffer_create(trl__device *base, size_t size, trl__buffer **out, trl_error *err)
+{
+    trl__driven_device *device = (trl__driven_device *)base;
+    driven_buffer *buffer = trl__alloc_zero(1, sizeof *buffer);
+    *out = NULL;
+    if (!buffer)
+        return trl__fail_memory(err);
+    int code = device->driver->memory_create(device->handle, size + 1, &buffer->memory, err);
+    if (code < 0) {
+        trl__free(buffer);
+        return code;
+    }
+    buffer->base = (trl__buffer){base, size};
+    buffer->driver = device->driver;
+    *out = &buffer->base;
+    return 0;
+}
+
+void trl__driven_buffer_destroy(trl__buffer *base)
+{
+    driven_buffer *buffer = (driven_buffer *)base;
+    buffer->driver->memory_destroy(buffer->memory);
+    trl__free(buffer);
+}
+
+int trl__driven_upload(trl__stream *base, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
+                       trl_error *err)
+{
+    trl__driven_stream *stream = (trl__driven_stream *)base;
+    int code = size > 0
+                   ? stream->driver->write(stream->queue, ((driven_buffer *)buffer)->memory, offset, bytes, size, err)
+                   : 0;
+    return code < 0 ? code : trl__driven_finish(stream, err);
+}
+
+int trl__driven_download(trl__stream *base, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
+                         trl_error *err)
+{
+    trl__driven_stream *stream = (trl__driven_stream *)base;
+    int code = size > 0 ? stream->driver->read(stream->queue, ((const driven_buffer *)buffer)->memory, offset, bytes,
+                                               size, err)
+                        : 0;
+    return code < 0 ? code : trl__driven_finish(stream, err);
+}
+
+/* ---- Streams ---- */
+
+int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *err)
+{
+    trl__driven_device *device = (trl__driven_device *)base;
+    trl__driven_stream *stream = trl__alloc_zero(1, sizeof *stream);
+    *out = NULL;
+    if (!stream)
+        return trl__fail_memory(err);
+    stream->base.device = base;
+    stream->driver = device->driver;
+    int code = device->driver->queue_create(device->handle, &stream->queue, err);
+    if (code < 0) {
+        trl__free(stream);
+        return code;
+    }
+    *out = &stream->base;
+    return 0;
+}
+
+void trl__driven_stream_destroy(trl__stream *base)
+{
+    trl__driven_stream *s = (trl__driven_stream *)base;
+    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
+                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
+                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums};
+    trl__scratch *scratches[] = {&s->frame_bytes.scratch,
+                                 &s->piece_bytes.scratch,
+                                 &s->search_bytes.scratch,
+                                 &s->score_bytes.scratch,
+                                 &s->down,
+                                 &s->items,
+                                 &s->order};
+    trl__driven_finish(s, NULL);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        free_room(s->driver, rooms[i]);
+    for (size_t i = 0; i < sizeof scratches / sizeof *scratches; i++)
+        trl__scratch_free(scratches[i]);
+    s->driver->queue_destroy(s->queue);
+    trl__free(s->sent);
+    trl__free(s->row_at);
+    trl__free(s);
+}
+
+int trl__driven_wait(trl__stream *stream, trl_error *err)
+{
+    return trl__driven_finish((trl__driven_stream *)stream, err);
+}
+
+/* ---- Models ---- */
+
+void trl__driven_free_model(trl__parameters *base)
+{
+    trl__driven_parameters *p = (trl__driven_parameters *)base;
+    const trl__driver *driver = ((trl__driven_device *)base->device)->driver;
+    trl__room *rooms[] = {&p->packed, &p->packed_at, &p->first_gaussian, &p->differences, &p->centre};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        free_room(driver, rooms[i]);
+    trl__mixtures_free(&p->m);
+    trl__free(p);
+}
+
+static int send_array(trl__driven_stream *stream, trl__room *room, const void *bytes, size_t size, trl_error *err)
+{
+    int code = trl__room_get(stream, room, size, err);
+    return code < 0 || size == 0 ? code : stream->driver->write(stream->queue, room->memory, 0, bytes, size, err);
+}
+
+static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl_error *err)
+{
+    const trl__mixtures *m = &p->m;
+    size_t states = (size_t)m->tied_states, floats = 0;
+    int64_t *at = trl__alloc(states + 1, sizeof *at);
+    if (!at)
+        return trl__fail_memory(err);
+    for (size_t s = 0; s < states; s++) {
+        size_t groups = (size_t)(trl__components(m, (int32_t)s) + m->group - 1) / (size_t)m->group;
+        at[s] = (int64_t)m->at[s];
+        floats = m->at[s] + groups * trl__group_size(m);
+    }
+    int code = send_array(stream, &p->packed, m->packed, floats * sizeof(float), err);
+    if (code == 0)
+        code = send_array(stream, &p->packed_at, at, states * sizeof *at, err);
+    if (code == 0)
+        code = send_array(stream, &p->first_gaussian, m->first_gaussian, (states + 1) * sizeof(int32_t), err);
+    if (code == 0)
+        code = send_array(stream, &p->differences, m->differences, states, err);
+    if (code == 0)
+        code = send_array(stream, &p->centre, m->centre, (size_t)m->dim * sizeof(float), err);
+    int finished = trl__driven_finish(stream, code < 0 ? NULL : err);
+    trl__free(at);
+    trl__free(p->m.packed); /* the device has it now */
+    p->m.packed = NULL;
+    return code < 0 ? code : finished;
+}
+
+int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
+                           trl_error *err)
+{
+    static const trl__gmm_kernel layout = {.name = "device", .group = COMPONENTS};
+    trl__stream *stream = NULL;
+    *out = NULL;
+    if (model->shared)
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "%s computes with mixtures of a state's own; this model has codebooks: use --device cpu",
+                         device->info.backend);
+    trl__driven_parameters *p = trl__alloc_zero(1, sizeof *p);
+    if (!p)
+        return trl__fail_memory(err);
+    p->base.device = device;
+    int code = trl__mixtures_pack(&p->m, model, &layout, pool, err);
+    if (code == 0)
+        code = trl__driven_stream_create(device, &stream, err);
+    p->lane_rows = p->m.dim * (p->m.any_differences ? 3 : 2);
+    if (code == 0)
+        code = send_model((trl__driven_stream *)stream, p, err);
+    if (stream)
+        trl__driven_stream_destroy(stream);
+    if (code < 0)
+        trl__driven_free_model(&p->base);
+    else
+        *out = &p->base;
+    return code;
+}

@@ -1,0 +1,235 @@
+/* Steps 0 and 1: frames go up and into lanes; rows are cut into pieces, one for each group. */
+#include "backend/device/device_backend.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+#define LANES_PIECE 64  /* frames of a group with many items: one each */
+#define TILES_PIECE 512 /* frames of a group with one item: they stay in its cache */
+#define PLACE_ITEMS 64
+#define LN_2 0.69314718f /* scores are powers of two inside */
+
+/* ---- Step 0 ---- */
+
+int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__room *source,
+                      const trl__room *lanes, size_t count, trl_error *err)
+{
+    int tiles = trl__driven_device_of(stream)->tiles;
+    const int32_t lane_count = (int32_t)count;
+    const trl__kernel_argument arguments[] = {
+        trl__memory_argument(&stream->frames),
+        trl__memory_argument(source),
+        trl__memory_argument(&p->centre),
+        trl__memory_argument(lanes),
+        trl__value_argument(&p->m.dim, sizeof p->m.dim),
+        trl__value_argument(&p->lane_rows, sizeof p->lane_rows),
+        trl__value_argument(&lane_count, sizeof lane_count),
+    };
+    if (count == 0)
+        return 0;
+    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_PLACE_TILES : TRL__KERNEL_PLACE_FRAMES,
+                                  trl__whole(count, LANES) / LANES, tiles ? 1 : PLACE_ITEMS, arguments,
+                                  sizeof arguments / sizeof *arguments, err);
+}
+
+/* Frames without gaps, then for every lane of every block where its frame lies. */
+static void fill_frames(trl__driven_stream *stream, size_t dim, const trl__search *searches, size_t count,
+                        float *frames, int64_t *source)
+{
+    int64_t frame_at = 0, lane = 0;
+    for (size_t i = 0; i < count; i++) {
+        const trl__search *s = &searches[i];
+        stream->sent[i] =
+            (trl__sent){.source = s->frames, .begin = s->begin, .end = s->end, .frame_at = frame_at, .lane_at = lane};
+        for (int32_t t = s->begin; t < s->end; t++, frame_at += (int64_t)dim) {
+            memcpy(frames + frame_at, trl_matrix_row(s->frames, (size_t)t), dim * sizeof *frames);
+            source[lane++] = frame_at;
+        }
+        while (lane % LANES != 0)
+            source[lane++] = -1;
+    }
+}
+
+int trl__driven_frames(trl__stream *base, const trl__parameters *parameters, trl__search *searches, size_t count,
+                       trl_error *err)
+{
+    trl__driven_stream *stream = (trl__driven_stream *)base;
+    const trl__driven_parameters *p = (const trl__driven_parameters *)parameters;
+    size_t dim = (size_t)p->m.dim, frames = 0, blocks = 0;
+    stream->sent_count = 0;
+    if (TRL_GROW(stream->sent, stream->sent_capacity, count) < 0)
+        return trl__fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const trl__search *s = &searches[i];
+        int code = trl__frames_check(s->frames, dim, s->begin, s->end, err);
+        if (code < 0)
+            return code;
+        frames += (size_t)(searches[i].end - searches[i].begin);
+        blocks += trl__whole((size_t)(searches[i].end - searches[i].begin), LANES) / LANES;
+    }
+    size_t frame_size = trl__whole(frames * dim * sizeof(float), 8), source_size = blocks * LANES * sizeof(int64_t);
+    char *bytes = trl__staging_get(stream, &stream->frame_bytes, frame_size + source_size, err);
+    if (!bytes)
+        return TRL_ENOMEM;
+    fill_frames(stream, dim, searches, count, (float *)bytes, (int64_t *)(bytes + frame_size));
+    int code = trl__room_get(stream, &stream->source, source_size, err);
+    if (code == 0)
+        code = trl__room_get(stream, &stream->lanes, trl__lanes_size(p, blocks * LANES), err);
+    if (code == 0)
+        code = trl__send(stream, &stream->frame_bytes, &stream->frames, frame_size, err);
+    if (code == 0 && source_size > 0)
+        code = stream->driver->write(stream->queue, stream->source.memory, 0, bytes + frame_size, source_size, err);
+    if (code == 0)
+        code = trl__launch_place(stream, p, &stream->source, &stream->lanes, blocks * LANES, err);
+    stream->sent_count = code == 0 ? count : 0;
+    return code;
+}
+
+trl__sent *trl__sent_of(trl__driven_stream *stream, const trl__search *s, size_t i, trl_error *err)
+{
+    trl__sent *sent = i < stream->sent_count ? &stream->sent[i] : NULL;
+    if (sent && sent->source == s->frames && sent->begin <= s->begin && sent->end >= s->end)
+        return sent;
+    trl__fail(err, TRL_EINVAL, "search %zu: frames %d to %d were not given to the stream first", i, (int)s->begin,
+              (int)s->end);
+    return NULL;
+}
+
+/* ---- Step 1 ---- */
+
+typedef struct row_work {
+    device_piece *pieces;
+    size_t piece_count, row_count;
+    int64_t floats;
+    int32_t most; /* frames of a piece */
+} row_work;
+
+static size_t pieces_of(const trl__search *searches, size_t count, int32_t most, size_t *rows)
+{
+    size_t pieces = 0;
+    *rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        *rows += (size_t)searches[i].rows;
+        for (int32_t r = 0; r < searches[i].rows; r++) {
+            int32_t frames = searches[i].row[r].end - searches[i].row[r].first;
+            pieces += frames > 0 ? (size_t)(frames + most - 1) / (size_t)most : 0;
+        }
+    }
+    return pieces;
+}
+
+static int cut_row(trl__driven_stream *stream, const trl__driven_parameters *p, row_work *w, const trl__search *s,
+                   const trl__sent *sent, int32_t r, trl_error *err)
+{
+    const trl__row *row = &s->row[r];
+    if (row->tied < 0 || row->tied >= p->m.tied_states || row->first < s->begin || row->end > s->end)
+        return trl__fail(err, TRL_EINVAL, "row %d: tied state %d of %d, frames %d to %d of %d to %d", (int)r,
+                         (int)row->tied, (int)p->m.tied_states, (int)row->first, (int)row->end, (int)s->begin,
+                         (int)s->end);
+    stream->row_at[w->row_count++] = w->floats;
+    for (int32_t t = row->first; t < row->end; t += w->most) {
+        int32_t count = row->end - t < w->most ? row->end - t : w->most;
+        w->pieces[w->piece_count++] = (device_piece){.lanes = sent->lane_at / LANES * p->lane_rows * LANE_STRIDE,
+                                                     .score_at = w->floats + (t - row->first),
+                                                     .tied = row->tied,
+                                                     .first = t - sent->begin,
+                                                     .count = count};
+    }
+    w->floats += row->end > row->first ? row->end - row->first : 0;
+    return 0;
+}
+
+static int cut_rows(trl__driven_stream *stream, const trl__driven_parameters *p, row_work *w, trl__search *searches,
+                    size_t count, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        trl__search *s = &searches[i];
+        trl__sent *sent = trl__sent_of(stream, s, i, err);
+        if (!sent)
+            return TRL_EINVAL;
+        sent->first_row = (int64_t)w->row_count;
+        s->gaussians = 0;
+        for (int32_t r = 0; code == 0 && r < s->rows; r++) {
+            code = cut_row(stream, p, w, s, sent, r, err);
+            if (code == 0 && s->row[r].end > s->row[r].first)
+                s->gaussians += (double)(s->row[r].end - s->row[r].first) * trl__components(&p->m, s->row[r].tied);
+        }
+        s->scores_at = sent->scores = s->stays ? ++stream->stamps : 0;
+    }
+    return code;
+}
+
+static int launch_scores(trl__driven_stream *stream, const trl__driven_parameters *p, const row_work *w,
+                         trl__combine combine, trl_error *err)
+{
+    const int32_t only_best = combine == TRL__MAX;
+    const float unit = LN_2;
+    const trl__kernel_argument arguments[] = {
+        trl__memory_argument(&stream->pieces),
+        trl__memory_argument(&stream->lanes),
+        trl__memory_argument(&p->packed),
+        trl__memory_argument(&p->packed_at),
+        trl__memory_argument(&p->first_gaussian),
+        trl__memory_argument(&p->differences),
+        trl__memory_argument(&stream->scores),
+        trl__value_argument(&p->m.dim, sizeof p->m.dim),
+        trl__value_argument(&p->lane_rows, sizeof p->lane_rows),
+        trl__value_argument(&only_best, sizeof only_best),
+        trl__value_argument(&unit, sizeof unit),
+    };
+    int tiles = trl__driven_device_of(stream)->tiles;
+    if (w->piece_count == 0)
+        return 0;
+    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SCORE_TILES : TRL__KERNEL_SCORE_ROWS,
+                                  w->piece_count, tiles ? 1 : LANES_PIECE, arguments,
+                                  sizeof arguments / sizeof *arguments, err);
+}
+
+/* Scores that the host wants: all come down, then each row goes to its place. */
+static int fetch_scores(trl__driven_stream *stream, int64_t floats, trl__search *searches, size_t count, trl_error *err)
+{
+    int wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        wanted |= !searches[i].stays;
+    if (!wanted || floats == 0)
+        return 0;
+    float *all = trl__scratch_get(&stream->down, (size_t)floats, sizeof *all);
+    if (!all)
+        return trl__fail_memory(err);
+    int code = trl__fetch(stream, &stream->scores, 0, all, (size_t)floats * sizeof *all, err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        for (int32_t r = 0; !searches[i].stays && r < searches[i].rows; r++) {
+            const trl__row *row = &searches[i].row[r];
+            if (row->end > row->first)
+                memcpy(searches[i].scores + row->offset, all + stream->row_at[stream->sent[i].first_row + r],
+                       (size_t)(row->end - row->first) * sizeof *all);
+        }
+    return code;
+}
+
+int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl__search *searches, size_t count,
+                      trl_error *err)
+{
+    trl__driven_stream *stream = (trl__driven_stream *)base;
+    const trl__driven_parameters *p = (const trl__driven_parameters *)parameters;
+    row_work w = {.most = trl__driven_device_of(stream)->tiles ? TILES_PIECE : LANES_PIECE};
+    size_t rows, pieces = pieces_of(searches, count, w.most, &rows);
+    for (size_t i = 1; i < count; i++)
+        if (searches[i].combine != searches[0].combine)
+            return trl__fail(err, TRL_EINVAL, "searches that are scored together must combine components alike");
+    w.pieces = trl__staging_get(stream, &stream->piece_bytes, pieces * sizeof *w.pieces, err);
+    if (!w.pieces || TRL_GROW(stream->row_at, stream->row_capacity, rows + 1) < 0)
+        return w.pieces ? trl__fail_memory(err) : TRL_ENOMEM;
+    for (size_t i = 0; i < stream->sent_count; i++)
+        stream->sent[i].scores = 0;
+    int code = cut_rows(stream, p, &w, searches, count, err);
+    if (code == 0)
+        code = trl__room_get(stream, &stream->scores, (size_t)w.floats * sizeof(float), err);
+    if (code == 0)
+        code = trl__send(stream, &stream->piece_bytes, &stream->pieces, w.piece_count * sizeof *w.pieces, err);
+    if (code == 0)
+        code = launch_scores(stream, p, &w, count > 0 ? searches[0].combine : TRL__LOG_ADD, err);
+    return code < 0 ? code : fetch_scores(stream, w.floats, searches, count, err);
+}

@@ -1,0 +1,151 @@
+/* Step 1 for a processor: a group is one item, which scores tiles of 24 frames and 4 components in vector registers, like
+ * backend/cpu/gmm_lanes.h. A tile may begin at any frame. */
+
+#if defined __OPENCL_VERSION__ /* a shape of its own: vectors are OpenCL's */
+
+#define CHUNK 32 /* components whose scores are kept at once: 3 KB */
+
+/* 2^x for x below 1, to 2e-7: Taylor's series on [-1/2, 1/2]; 0 below 2^-126. */
+FUNCTION float8 power_of_two(float8 x)
+{
+    float8 whole = rint(fmax(x, -127.0f)), f = fmax(x, -127.0f) - whole;
+    float8 p = fma(f, 1.5403530e-4f, 1.3333558e-3f);
+    p = fma(p, f, 9.6181291e-3f);
+    p = fma(p, f, 5.5504109e-2f);
+    p = fma(p, f, 2.4022651e-1f);
+    p = fma(p, f, 6.9314718e-1f);
+    p = fma(p, f, 1.0f);
+    return as_float8(max((convert_int8(whole) + 127) << 23, 0)) * p;
+}
+
+/* log2(x) for x >= 1, to 2e-7: exponent, then the series of atanh. */
+FUNCTION float8 logarithm_of_two(float8 x)
+{
+    int8 bits = as_int8(x), exponent = (bits - 0x3f3504f3) >> 23; /* mantissas from sqrt(1/2) on */
+    float8 m = as_float8(bits - (exponent << 23)), z = (m - 1.0f) / (m + 1.0f), square = z * z;
+    float8 p = fma(square, 3.2059889e-1f, 4.1219858e-1f);
+    p = fma(p, square, 5.7707802e-1f);
+    p = fma(p, square, 9.6179669e-1f);
+    p = fma(p, square, 2.8853901f);
+    return fma(p, z, convert_float8(exponent));
+}
+
+/* The scores of a group of components for V vectors of frames, whose first row x is. All vectors of a row, then component by
+ * component: 12 sums, 3 vectors and one parameter fill the 16 registers. */
+#define DEFINE_TILE(name, V)                                                                                           \
+    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *x, int dim, float8 *out)                         \
+    {                                                                                                                  \
+        GLOBAL const float *p = group + COMPONENTS;                                                                    \
+        float8 acc[COMPONENTS][V], o[V];                                                                               \
+        _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++) acc[i / V][i % V] = 0.0f;                           \
+        for (int r = 0; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE) {                                         \
+            _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                         \
+            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                     \
+                _Pragma("unroll") for (int v = 0; v < V; v++) acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++)                                                     \
+            out[i / V * 3 + i % V] = acc[i / V][i % V] + group[i / V];                                                 \
+    }
+
+DEFINE_TILE(tile_of_one, 1)
+DEFINE_TILE(tile_of_two, 2)
+DEFINE_TILE(tile_of_three, 3)
+
+/* The same by differences. Few states want it. */
+FUNCTION void tile_of_differences(GLOBAL const float *group, GLOBAL const float *x, int vectors, int dim, float8 *out)
+{
+    for (int v = 0; v < vectors; v++)
+        for (int c = 0; c < COMPONENTS; c++) {
+            GLOBAL const float *p = group + COMPONENTS + c;
+            float8 acc = group[c];
+            for (int k = 0; k < dim; k++, p += 2 * COMPONENTS) {
+                float8 d = vload8(v, x + (2 * dim + k) * LANE_STRIDE) - p[0];
+                acc = fma(p[COMPONENTS] * d, d, acc);
+            }
+            out[3 * c + v] = acc;
+        }
+}
+
+FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *lanes, device_long index, int vectors, int dim,
+                          int rows, int differences, float8 *score)
+{
+    GLOBAL const float *x = lanes + index / LANES * rows * LANE_STRIDE + index % LANES;
+    if (differences)
+        tile_of_differences(group, x, vectors, dim, score);
+    else if (vectors == 3)
+        tile_of_three(group, x, dim, score);
+    else if (vectors == 2)
+        tile_of_two(group, x, dim, score);
+    else
+        tile_of_one(group, x, dim, score);
+}
+
+/* Four vectors go as two and two, not as three and one. */
+FUNCTION int next_vectors(int left)
+{
+    return left == 4 ? 2 : left < 3 ? left : 3;
+}
+
+/* A chunk of components' scores, three vectors each, into best + log2(sum). What fills up the last group scores so low that it adds
+ * nothing. A chunk's scores are all there before the sums begin: between the tiles nothing else wants registers. */
+FUNCTION void add_chunk(const float8 *score, int components, int v, int only_best, float8 *best, float8 *sum)
+{
+    float8 most = *best;
+    for (int c = 0; c < components; c++)
+        most = fmax(most, score[3 * c + v]);
+    if (!only_best) {
+        float8 total = *sum * power_of_two(*best - most);
+        for (int c = 0; c < components; c++)
+            if (any(score[3 * c + v] > most - 26.0f))
+                total += power_of_two(score[3 * c + v] - most);
+        *sum = total;
+    }
+    *best = most;
+}
+
+FUNCTION void write_part(GLOBAL float *to, float8 values, int count)
+{
+    float all[VECTOR];
+    if (count >= VECTOR) {
+        vstore8(values, 0, to);
+        return;
+    }
+    vstore8(values, 0, all);
+    for (int i = 0; i < count; i++)
+        to[i] = all[i];
+}
+
+__attribute__((reqd_work_group_size(1, 1, 1)))
+KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *lanes, GLOBAL const float *packed,
+                        GLOBAL const device_long *packed_at, GLOBAL const int *first_gaussian,
+                        GLOBAL const device_byte *differences, GLOBAL float *scores, int dim, int rows, int only_best,
+                        float unit)
+{
+    device_piece piece = pieces[GROUP];
+    GLOBAL const float *state = packed + packed_at[piece.tied];
+    int components = first_gaussian[piece.tied + 1] - first_gaussian[piece.tied];
+    int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
+    int vectors;
+    for (int at = 0; at < piece.count; at += vectors * VECTOR) {
+        float8 best[3], sum[3], score[3 * CHUNK];
+        vectors = next_vectors((piece.count - at + VECTOR - 1) / VECTOR);
+        for (int v = 0; v < 3; v++) {
+            best[v] = -3.4e38f;
+            sum[v] = 0.0f;
+        }
+        for (int begin = 0; begin < groups; begin += CHUNK / COMPONENTS) {
+            int count = groups - begin < CHUNK / COMPONENTS ? groups - begin : CHUNK / COMPONENTS;
+            for (int g = 0; g < count; g++)
+                tile_scores(state + (device_long)(begin + g) * size, lanes + piece.lanes, piece.first + at, vectors,
+                            dim, rows, differences[piece.tied], score + 3 * COMPONENTS * g);
+            for (int v = 0; v < vectors; v++)
+                add_chunk(score, COMPONENTS * count, v, only_best, &best[v], &sum[v]);
+        }
+        for (int v = 0; v < vectors; v++)
+            write_part(scores + piece.score_at + at + v * VECTOR,
+                       (only_best ? best[v] : best[v] + logarithm_of_two(sum[v])) * unit,
+                       piece.count - at - v * VECTOR);
+    }
+}
+
+#endif

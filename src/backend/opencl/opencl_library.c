@@ -1,0 +1,64 @@
+#if TRELLIS_OPENCL
+#include "backend/opencl/opencl_library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+static trl__opencl library;
+static int is_there;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A pointer to a function out of one to data, as POSIX has it. */
+static int find(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static void load(void)
+{
+    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        handle = dlopen("libOpenCL.so", RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return;
+    is_there = 1;
+#define FIND(function) is_there &= find(handle, #function, &library.function);
+    TRL__OPENCL_FUNCTIONS(FIND)
+}
+
+const trl__opencl *trl__opencl_library(void)
+{
+    pthread_once(&once, load);
+    return is_there ? &library : NULL;
+}
+
+const char *trl__opencl_error_name(cl_int status)
+{
+    static const struct {
+        cl_int status;
+        const char *name;
+    } names[] = {
+        {CL_DEVICE_NOT_FOUND, "no device"},
+        {CL_DEVICE_NOT_AVAILABLE, "the device is not available"},
+        {CL_COMPILER_NOT_AVAILABLE, "the driver has no compiler"},
+        {CL_MEM_OBJECT_ALLOCATION_FAILURE, "the device has no memory left"},
+        {CL_OUT_OF_RESOURCES, "the device has no resources left"},
+        {CL_OUT_OF_HOST_MEMORY, "out of memory"},
+        {CL_BUILD_PROGRAM_FAILURE, "the kernels do not build"},
+        {CL_INVALID_BUFFER_SIZE, "a buffer is larger than the device allows"},
+        {CL_INVALID_WORK_GROUP_SIZE, "the device does not take a work-group of this size"},
+        {CL_INVALID_KERNEL_NAME, "a kernel is missing"},
+        {CL_INVALID_KERNEL_ARGS, "an argument is missing"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].status == status)
+            return names[i].name;
+    return "see CL/cl.h";
+}
+
+#else
+typedef int trl__no_opencl; /* a file must not be empty */
+#endif

@@ -1,0 +1,40 @@
+/* OpenCL's functions, found when the program runs: a binary that was built with OpenCL starts where there is none. */
+#ifndef TRL_BACKEND_OPENCL_OPENCL_LIBRARY_H
+#define TRL_BACKEND_OPENCL_OPENCL_LIBRARY_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#define TRL__OPENCL_FUNCTIONS(X) \
+    X(clGetPlatformIDs)          \
+    X(clGetDeviceIDs)            \
+    X(clGetDeviceInfo)           \
+    X(clCreateContext)           \
+    X(clReleaseContext)          \
+    X(clCreateCommandQueue)      \
+    X(clReleaseCommandQueue)     \
+    X(clCreateProgramWithSource) \
+    X(clBuildProgram)            \
+    X(clGetProgramBuildInfo)     \
+    X(clReleaseProgram)          \
+    X(clCreateKernel)            \
+    X(clReleaseKernel)           \
+    X(clSetKernelArg)            \
+    X(clCreateBuffer)            \
+    X(clReleaseMemObject)        \
+    X(clEnqueueWriteBuffer)      \
+    X(clEnqueueReadBuffer)       \
+    X(clEnqueueNDRangeKernel)    \
+    X(clFinish)
+
+typedef struct trl__opencl {
+#define TRL__OPENCL_POINTER(function) __typeof__(&(function)) function;
+    TRL__OPENCL_FUNCTIONS(TRL__OPENCL_POINTER)
+#undef TRL__OPENCL_POINTER
+} trl__opencl;
+
+/* NULL: there is no library here, or one that lacks a function. Any thread. */
+const trl__opencl *trl__opencl_library(void);
+const char *trl__opencl_error_name(cl_int status);
+
+#endif

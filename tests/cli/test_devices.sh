@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Devices as a user meets them: the list, names that are wrong, a machine without OpenCL, and a training on each shape that ends where the
+# processor's does.
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+cd "$folder" || exit 1
+
+expect 3 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train no.tsv no.txt -o no.trm --device opencl:0:fast
+"$TRELLIS" version | grep -q "^backends: cpu" || wrong "version does not say which backends are in"
+"$TRELLIS" version | grep -q opencl || skip "this build is without OpenCL"
+[ -z "$TRELLIS_SANITIZE" ] || skip "the driver's own threads and code are not built for sanitizers"
+
+# Without a driver the processor is listed, and auto finds it.
+expect 0 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" devices
+contains "$out" "GFLOP/s  " "the processor is listed"
+grep -q opencl <<<"$out" && wrong "a device is listed where there is none"
+
+expect 0 "$TRELLIS" devices
+contains "$out" "GFLOP/s  " "the processor is listed"
+grep -q "^opencl:0 .*GFLOP/s" <<<"$out" || skip "there is no OpenCL device here"
+
+for program in espeak-ng flite sox; do
+    command -v $program >/dev/null || skip "$program is not installed"
+done
+"$TRELLIS_SOURCE_DIR/scripts/make-demo-corpus" data --speakers 2 >/dev/null || wrong "no corpus"
+train() { "$TRELLIS" train data data/lexicon.txt --components 4 --iterations 2 --quiet "$@"; }
+
+expect 3 train -o no.trm --device opencl:99
+contains "$err" "OpenCL devices, counted from 0" "the message counts devices"
+expect 3 train -o no.trm --device opencl:0:fast
+contains "$err" "gpu or cpu" "the message names the shapes"
+expect 3 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train data data/lexicon.txt -o no.trm --device opencl
+contains "$err" "no OpenCL device" "the message says what is missing"
+[ -e no.trm ] && wrong "a model without a device"
+expect 0 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train data data/lexicon.txt --components 2 --iterations 1 --quiet \
+    -o auto.trm --device auto
+
+# Boundaries of phones, of all utterances, as each device finds them with its own model.
+boundaries() { # MODEL DEVICE
+    rm -rf aligned
+    "$TRELLIS" align "$1" data data/lexicon.txt --device "$2" --to ctm --quiet -o aligned >&2 || wrong "no alignment on $2"
+    cut -d' ' -f1-5 aligned/phones.ctm # without confidences
+}
+expect 0 train -o cpu.trm
+boundaries cpu.trm cpu >cpu.ctm
+for shape in cpu gpu; do
+    expect 0 train -o $shape.other.trm --device opencl:0:$shape
+    boundaries $shape.other.trm opencl:0:$shape >$shape.ctm
+    lines=$(wc -l <cpu.ctm)
+    same=$(diff --unchanged-line-format='x
+' --old-line-format= --new-line-format= cpu.ctm $shape.ctm | wc -l)
+    [ "$lines" -gt 50 ] || wrong "only $lines lines to compare"
+    [ $((1000 * same)) -ge $((990 * lines)) ] || wrong "$shape: $same of $lines lines of the alignment are the processor's"
+    # The same bytes whenever it is run, with any number of threads.
+    expect 0 train -o again.trm --device opencl:0:$shape --threads 3
+    cmp again.trm $shape.other.trm || wrong "$shape: another model with three threads"
+done
+finish

@@ -1,0 +1,53 @@
+/* The devices of this machine that a test can be run on: the processor's levels, then each shape of the first OpenCL device's kernels.
+ * Where OpenCL is missing, TRELLIS_NEEDS_OPENCL=1 in the environment makes that a failure instead of a smaller test. Under the address
+ * and thread sanitizers drivers are left out: they bring a compiler and threads that are not built for them, and leak. */
+#ifndef TEST_DEVICE_FIXTURE_H
+#define TEST_DEVICE_FIXTURE_H
+
+#include "backend/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct test_devices {
+    const char *name[8];
+    trl__device *device[8];
+    size_t count, processors; /* the first ones are the processor's */
+} test_devices;
+
+static inline void add_device(test_devices *d, const char *name)
+{
+    trl_error err;
+    d->name[d->count] = name;
+    if (trl__device_open(name, 0, &d->device[d->count], &err) == 0) {
+        d->count++;
+    } else {
+        printf("without %s: %s\n", name, err.text);
+        if (getenv("TRELLIS_NEEDS_OPENCL"))
+            abort();
+    }
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define WITH_DRIVERS 0
+#else
+#define WITH_DRIVERS 1
+#endif
+
+static inline void open_devices_of_opencl(test_devices *d)
+{
+    d->processors = d->count;
+    if (!WITH_DRIVERS)
+        return;
+    add_device(d, "opencl:0:cpu");
+    add_device(d, "opencl:0:gpu");
+}
+
+static inline void close_devices_of_test(test_devices *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        trl__device_close(d->device[i]);
+    d->count = 0;
+}
+
+#endif

@@ -1,0 +1,413 @@
+/* Devices take many searches at once: ragged batches, large graphs, long utterances, and numbers that are none, against the
+ * processor's reference one search at a time. */
+#include "cmocka_test.h"
+#include "device_fixture.h"
+#include "search_fixture.h"
+
+#include <trellis/likelihood.h>
+
+#define MOST 9
+
+static test_devices devices;
+static trl__device *reference;
+static trl_error err;
+
+/* With TRELLIS_TEST_SMALL=1 tasks are tiny: under oclgrind, which interprets kernels, every one of their steps takes a thousand times as
+ * long (tests/cli/test_oclgrind.sh). */
+static int is_small(void)
+{
+    return getenv("TRELLIS_TEST_SMALL") != NULL;
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    open_devices_of_opencl(&devices);
+    return trl__device_open("cpu:ref", 0, &reference, NULL);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    trl__device_close(reference);
+    close_devices_of_test(&devices);
+    return 0;
+}
+
+#define CHECK(call)                              \
+    do {                                         \
+        if ((call) < 0)                          \
+            fail_msg("%s: %s", #call, err.text); \
+    } while (0)
+
+/* ---- Batches ---- */
+
+typedef struct outcome {
+    trl__stats *path, *all;
+    double log_likelihood[MOST], total[MOST];
+    int32_t path_node[MOST][400], path_arc[MOST][400];
+} outcome;
+
+/* `at_once` searches per call, all with the first one's model. */
+static void run_batch(trl__device *device, random_search **r, size_t count, size_t at_once, outcome *o)
+{
+    trl__search s[MOST];
+    trl__stream *stream;
+    trl__parameters *p;
+    trl__local_stats *path, *all;
+    CHECK(trl__stream_create(device, &stream, &err));
+    CHECK(trl__device_load_model(device, &r[0]->model, NULL, &p, &err));
+    CHECK(trl__local_stats_create(&r[0]->model, &path, &err));
+    CHECK(trl__local_stats_create(&r[0]->model, &all, &err));
+    CHECK(trl__stats_create(&r[0]->model, &o->path, &err));
+    CHECK(trl__stats_create(&r[0]->model, &o->all, &err));
+    for (size_t first = 0; first < count; first += at_once) {
+        size_t n = count - first < at_once ? count - first : at_once;
+        for (size_t i = 0; i < n; i++)
+            s[i] = r[first + i]->s;
+        CHECK(trl__stream_frames(stream, p, s, n, &err));
+        CHECK(trl__stream_score(stream, p, s, n, &err));
+        CHECK(trl__stream_viterbi(stream, s, n, &err));
+        CHECK(trl__stream_wait(stream, &err));
+        for (size_t i = 0; i < n; i++)
+            o->log_likelihood[first + i] = s[i].log_likelihood;
+        CHECK(trl__stream_backtrack(stream, s, n, &err));
+        CHECK(trl__stream_wait(stream, &err));
+        for (size_t i = 0; i < n; i++) {
+            memcpy(o->path_node[first + i], s[i].path, (size_t)s[i].end * sizeof(int32_t));
+            memcpy(o->path_arc[first + i], s[i].path_arc, (size_t)s[i].end * sizeof(int32_t));
+        }
+        CHECK(trl__stream_accumulate(stream, p, s, n, path, &err));
+        CHECK(trl__stream_forward_backward(stream, s, n, &err));
+        CHECK(trl__stream_wait(stream, &err));
+        for (size_t i = 0; i < n; i++)
+            o->total[first + i] = s[i].total;
+        CHECK(trl__stream_accumulate_soft(stream, p, s, n, all, &err));
+        CHECK(trl__stream_wait(stream, &err));
+    }
+    trl__stats_merge(o->path, path);
+    trl__stats_merge(o->all, all);
+    trl__local_stats_destroy(path);
+    trl__local_stats_destroy(all);
+    trl__parameters_free(p);
+    trl__stream_destroy(stream);
+}
+
+static void assert_near(const double *a, const double *b, size_t count, double tolerance, const char *what)
+{
+    double scale = 1;
+    for (size_t i = 0; i < count; i++)
+        scale = fmax(scale, fabs(b[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(a[i] - b[i]) <= tolerance * scale))
+            fail_msg("%s %zu of %zu: %.10g, not %.10g", what, i, count, a[i], b[i]);
+}
+
+static void assert_same(const trl__stats *a, const trl__stats *b, double tolerance)
+{
+    size_t sums = (size_t)b->gaussians * (size_t)b->dim;
+    assert_near(a->count, b->count, (size_t)b->gaussians, tolerance, "count");
+    assert_near(a->sum, b->sum, sums, tolerance, "sum");
+    assert_near(a->square, b->square, sums, tolerance, "square");
+    assert_near(a->transition, b->transition, (size_t)b->transitions + 1, tolerance, "transition");
+}
+
+static void free_outcome(outcome *o)
+{
+    trl__stats_destroy(o->path);
+    trl__stats_destroy(o->all);
+}
+
+/* Bands that hold every node at every frame, so that each search has a path. */
+static random_search *make_search(uint64_t seed, int frames, mixture_kind kind)
+{
+    for (;; seed += 1000) {
+        chance c = {seed, 1u << 29};
+        random_search *r = random_search_make(seed, GRAPH_CHAIN, 1 + pick(&c, frames < 12 ? frames : 12), frames, kind);
+        int whole = 1;
+        for (int n = 0; n < r->s.nodes; n++)
+            whole &= r->node_first[n] == 0 && r->node_end[n] == frames;
+        if (whole)
+            return r;
+        random_search_free(r);
+    }
+}
+
+static void ragged_batches_are_single_searches(void **state)
+{
+    (void)state;
+    static outcome expected, got;
+    const mixture_kind kinds[] = {{13, 4, 7, 2, 0, 0.5f},
+                                  {39, 3, 70, 2, 0, 0.5f},
+                                  {1, 1, 1, 1, 0, 1},
+                                  {20, 2, 5, 1, 10, 1e-5f},
+                                  {3, 2, 640, 4, 0, 0.1f}};
+    const int lengths[MOST] = {1, 400, 2, 31, 32, 33, 7, 129, 64}, few[MOST] = {1, 9, 2, 3, 4, 5, 7, 35, 6};
+    const int *lengths_now = is_small() ? few : lengths;
+    for (size_t k = is_small() ? 2 : 0; k < sizeof kinds / sizeof *kinds; k++) {
+        random_search *r[MOST];
+        if (is_small() && k > 3)
+            continue;
+        for (size_t i = 0; i < MOST; i++) {
+            r[i] = make_search(10 * k + i, lengths_now[i], kinds[k]);
+            r[i]->s.stays = 1;
+            r[i]->s.shares = 1;
+        }
+        run_batch(reference, r, MOST, 1, &expected);
+        for (size_t d = 0; d < devices.count; d++)
+            for (size_t at_once = is_small() ? MOST : 1; at_once <= MOST; at_once += 4) {
+                run_batch(devices.device[d], r, MOST, at_once, &got);
+                assert_near(got.log_likelihood, expected.log_likelihood, MOST, 1e-6, "log-likelihood");
+                assert_near(got.total, expected.total, MOST, 1e-6, "sum of paths");
+                for (size_t i = 0; i < MOST; i++) {
+                    size_t bytes = (size_t)lengths_now[i] * sizeof(int32_t);
+                    assert_memory_equal(got.path_node[i], expected.path_node[i], bytes);
+                    assert_memory_equal(got.path_arc[i], expected.path_arc[i], bytes);
+                }
+                assert_same(got.path, expected.path, 1e-3);
+                assert_same(got.all, expected.all, 1e-3);
+                free_outcome(&got);
+            }
+        free_outcome(&expected);
+        for (size_t i = 0; i < MOST; i++)
+            random_search_free(r[i]);
+    }
+}
+
+/* The same batch twice gives the same bytes: nothing depends on the order in which groups run. */
+static void runs_are_the_same_bytes(void **state)
+{
+    (void)state;
+    if (is_small())
+        skip();
+    static outcome first, second;
+    random_search *r[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        r[i] = make_search(500 + i, 40 + 20 * (int)i, (mixture_kind){13, 4, 7, 2, 0, 0.5f});
+        r[i]->s.shares = 1;
+    }
+    for (size_t d = 0; d < devices.count; d++) {
+        run_batch(devices.device[d], r, MOST, MOST, &first);
+        run_batch(devices.device[d], r, MOST, MOST, &second);
+        size_t gaussians = (size_t)first.path->gaussians, sums = gaussians * (size_t)first.path->dim;
+        assert_memory_equal(first.path->count, second.path->count, gaussians * sizeof(double));
+        assert_memory_equal(first.path->sum, second.path->sum, sums * sizeof(double));
+        assert_memory_equal(first.path->square, second.path->square, sums * sizeof(double));
+        assert_memory_equal(first.all->sum, second.all->sum, sums * sizeof(double));
+        assert_memory_equal(first.total, second.total, sizeof first.total);
+        free_outcome(&first);
+        free_outcome(&second);
+    }
+    for (size_t i = 0; i < MOST; i++)
+        random_search_free(r[i]);
+}
+
+/* ---- A graph that local memory can't hold ---- */
+
+#define LARGE 3000 /* nodes */
+
+typedef struct large {
+    trl__search s;
+    trl_matrix frames;
+    int32_t first[LARGE], end[LARGE], row_of[LARGE], arc_first[LARGE + 2], arc_from[3 * LARGE + 2];
+    float weight[3 * LARGE + 2], *scores;
+    double alpha[LARGE];
+    int64_t back_offset[LARGE];
+    trl__row row[7];
+    int32_t path[50], path_arc[50];
+    uint8_t back[LARGE * 50];
+} large;
+
+/* Arcs that leap so far that 50 frames are enough to get through. */
+static void make_large(large *l, chance *c)
+{
+    int32_t arcs = 0, frames = 50;
+    *l = (large){.frames = {.rows = 50}};
+    for (int n = 0; n <= LARGE; n++) {
+        l->arc_first[n] = arcs;
+        const int from[3] = {n < LARGE ? n : n - 2, n - 1, n - 60 - pick(c, 60)};
+        if (n == 0)
+            l->arc_from[arcs++] = TRL__START;
+        for (int a = 0; a < 3; a++)
+            if (from[a] >= 0)
+                l->arc_from[arcs++] = from[a];
+    }
+    l->arc_first[LARGE + 1] = arcs;
+    for (int a = 0; a < arcs; a++)
+        l->weight[a] = between(c, -3, 0);
+    l->scores = malloc((size_t)7 * 64 * sizeof(float));
+    for (int r = 0; r < 7; r++)
+        l->row[r] = (trl__row){r, 0, frames, 64 * r};
+    for (int i = 0; i < 7 * 64; i++)
+        l->scores[i] = between(c, -20, 0);
+    for (int n = 0; n < LARGE; n++) {
+        l->end[n] = frames;
+        l->row_of[n] = n % 7;
+        l->back_offset[n] = (int64_t)n * 400;
+    }
+    l->s = (trl__search){.frames = &l->frames,
+                         .end = frames,
+                         .rows = 7,
+                         .row = l->row,
+                         .scores = l->scores,
+                         .nodes = LARGE,
+                         .node_end = LARGE,
+                         .node_row = l->row_of,
+                         .node_first = l->first,
+                         .node_end_frame = l->end,
+                         .arc_first = l->arc_first,
+                         .arc_from = l->arc_from,
+                         .arc_weight = l->weight,
+                         .back_bits = 8,
+                         .alpha = l->alpha,
+                         .back = l->back,
+                         .back_offset = l->back_offset,
+                         .path = l->path,
+                         .path_arc = l->path_arc};
+}
+
+static void search_large(trl__device *device, large *l)
+{
+    trl__stream *stream;
+    CHECK(trl__stream_create(device, &stream, &err));
+    CHECK(trl__stream_viterbi(stream, &l->s, 1, &err));
+    CHECK(trl__stream_wait(stream, &err));
+    assert_true(l->s.last_node >= 0);
+    CHECK(trl__stream_backtrack(stream, &l->s, 1, &err));
+    CHECK(trl__stream_wait(stream, &err));
+    trl__stream_destroy(stream);
+}
+
+static void large_graphs_have_the_same_path(void **state)
+{
+    (void)state;
+    if (is_small())
+        skip();
+    static large l;
+    int32_t path[50];
+    chance c = {77, 0};
+    make_large(&l, &c);
+    search_large(reference, &l);
+    double best = l.s.log_likelihood;
+    memcpy(path, l.path, sizeof path);
+    for (size_t d = 0; d < devices.count; d++) {
+        memset(l.path, 0, sizeof l.path);
+        search_large(devices.device[d], &l);
+        assert_true(l.s.log_likelihood == best);
+        assert_memory_equal(l.path, path, sizeof path);
+    }
+    free(l.scores);
+}
+
+/* ---- Numbers that are none ---- */
+
+static void bad_frames_are_refused(void **state)
+{
+    (void)state;
+    chance c = {3, 0};
+    trl_model model = random_mixtures(&c, (mixture_kind){5, 2, 3, 1, 0, 1}, 0);
+    const float bad[] = {NAN, INFINITY, -INFINITY, 1e30f};
+    for (size_t d = 0; d < devices.count; d++)
+        for (size_t i = 0; i < 4; i++) {
+            trl_matrix frames = random_frames(&c, &model, 9);
+            trl__stream *stream;
+            trl__parameters *p;
+            frames.data[3 * frames.stride + 2] = bad[i];
+            trl__search s = {.frames = &frames, .end = 9};
+            CHECK(trl__stream_create(devices.device[d], &stream, &err));
+            CHECK(trl__device_load_model(devices.device[d], &model, NULL, &p, &err));
+            assert_int_equal(trl__stream_frames(stream, p, &s, 1, &err), TRL_ENUMBER);
+            assert_non_null(strstr(err.text, "frame 3, column 2"));
+            trl__parameters_free(p);
+            trl__stream_destroy(stream);
+            free(frames.data);
+        }
+    free_mixtures(&model);
+}
+
+/* Likelihoods of somebody else may be anything: infinities and NaN lead to the reference's path, or to none. */
+static void odd_scores_lead_where_the_reference_goes(void **state)
+{
+    (void)state;
+    if (is_small())
+        skip();
+    const float odd[] = {-INFINITY, INFINITY, NAN};
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        chance c = {seed, 1u << 28};
+        random_search *r = random_search_make(seed, (graph_kind)pick(&c, GRAPH_KINDS), 1 + pick(&c, 9),
+                                              1 + pick(&c, 30), (mixture_kind){1, 3, 1, 1, 0, 1});
+        for (int i = 0; i < r->s.rows; i++)
+            for (int t = 0; t < r->row[i].end - r->row[i].first; t++)
+                r->s.scores[r->row[i].offset + t] = pick(&c, 12) ? between(&c, -9, 0) : odd[seed % 3];
+        trl__stream *stream;
+        CHECK(trl__stream_create(reference, &stream, &err));
+        CHECK(trl__stream_viterbi(stream, &r->s, 1, &err));
+        double best = r->s.log_likelihood;
+        int32_t last = r->s.last_node;
+        trl__stream_destroy(stream);
+        for (size_t d = 0; d < devices.count; d++) {
+            CHECK(trl__stream_create(devices.device[d], &stream, &err));
+            CHECK(trl__stream_viterbi(stream, &r->s, 1, &err));
+            CHECK(trl__stream_wait(stream, &err));
+            assert_int_equal(r->s.last_node, last);
+            assert_true(r->s.log_likelihood == best || (isnan(best) && isnan(r->s.log_likelihood)));
+            trl__stream_destroy(stream);
+        }
+        random_search_free(r);
+    }
+}
+
+/* ---- Names ---- */
+
+static void wrong_names_are_explained(void **state)
+{
+    (void)state;
+    if (!WITH_DRIVERS)
+        skip();
+    trl__device *device;
+    const char *const wrong[] = {"opencl:x", "opencl:0:fast", "opencl:0x", "opencl:-1", "opencl:999", "gpu", "opencl2"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        err.text[0] = '\0';
+        assert_true(trl__device_open(wrong[i], 0, &device, &err) < 0);
+        assert_null(device);
+        assert_true(strlen(err.text) > 10);
+    }
+    CHECK(trl__device_open("auto", 0, &device, &err));
+    trl__device_close(device);
+}
+
+static void scores_must_come_from_the_stream(void **state)
+{
+    (void)state;
+    random_search *r = make_search(1, 20, (mixture_kind){3, 2, 3, 1, 0, 1});
+    for (size_t d = 0; d < devices.count; d++) {
+        trl__stream *stream;
+        trl__parameters *p;
+        CHECK(trl__stream_create(devices.device[d], &stream, &err));
+        CHECK(trl__device_load_model(devices.device[d], &r->model, NULL, &p, &err));
+        assert_int_equal(trl__stream_score(stream, p, &r->s, 1, &err), TRL_EINVAL); /* no frames yet */
+        CHECK(trl__stream_frames(stream, p, &r->s, 1, &err));
+        r->s.stays = 1;
+        CHECK(trl__stream_score(stream, p, &r->s, 1, &err));
+        trl__search old = r->s;
+        CHECK(trl__stream_score(stream, p, &r->s, 1, &err));
+        assert_int_equal(trl__stream_viterbi(stream, &old, 1, &err), TRL_EINVAL);
+        CHECK(trl__stream_viterbi(stream, &r->s, 1, &err));
+        r->s.stays = 0;
+        r->s.scores_at = 0;
+        trl__parameters_free(p);
+        trl__stream_destroy(stream);
+    }
+    random_search_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ragged_batches_are_single_searches),       cmocka_unit_test(runs_are_the_same_bytes),
+        cmocka_unit_test(large_graphs_have_the_same_path),          cmocka_unit_test(bad_frames_are_refused),
+        cmocka_unit_test(odd_scores_lead_where_the_reference_goes), cmocka_unit_test(wrong_names_are_explained),
+        cmocka_unit_test(scores_must_come_from_the_stream),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
