@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
-# A real corpus trained on an OpenCL device from beginning to end, beside the processor: the same alignments. Minutes: in make test-long only.
+# A real corpus trained on an OpenCL device from beginning to end, beside the processor: the same alignments.
 # shellcheck source=tests/cli/script.bash
 source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
-[ -n "${TRELLIS_LONG:-}" ] || skip "long; make test-long runs it"
-[ -z "$TRELLIS_SANITIZE" ] || skip "the driver's own threads and code are not built for sanitizers"
 an4=$TRELLIS_SHARED/data/an4
 [ -d "$an4" ] || skip "no AN4 beside the project"
 "$TRELLIS" devices | grep -q "^opencl:0 .*GFLOP/s" || skip "there is no OpenCL device here"
