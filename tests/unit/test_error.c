@@ -11,14 +11,14 @@
 static void every_code_has_its_own_meaning(void **state)
 {
     (void)state;
-    for (int code = -10; code <= 0; code++) {
+    for (int code = TRL_EDEVICE; code <= 0; code++) {
         assert_string_not_equal(trl_error_meaning(code), "unknown error");
-        for (int other = -10; other < code; other++)
+        for (int other = TRL_EDEVICE; other < code; other++)
             assert_string_not_equal(trl_error_meaning(code), trl_error_meaning(other));
     }
     assert_string_equal(trl_error_meaning(TRL_ENOMEM), "out of memory");
     assert_string_equal(trl_error_meaning(1), "unknown error");
-    assert_string_equal(trl_error_meaning(-11), "unknown error");
+    assert_string_equal(trl_error_meaning(TRL_EDEVICE - 1), "unknown error");
 }
 
 static void the_place_comes_first(void **state)
