@@ -62,7 +62,7 @@ expect 0 "$TRELLIS" model likelihoods small ark:frames.txt -o ark,t:scores.txt
 equal "$(wc -w <scores.txt)" $((2 + 2 * 8 + 1)) "a column for each tied state"
 printf 'u  [\n  0.5 0.25 ]\n' >narrow.txt
 expect 3 "$TRELLIS" model likelihoods small ark:narrow.txt -o never.ark
-contains "$err" "frames of 2 dimensions; the model has 3" "frames of another size"
+contains "$err" "frames of 2 values, the model's have 3" "frames of another size"
 expect 2 "$TRELLIS" model likelihoods small ark:frames.txt
 contains "$err" "-o PLACE" "nowhere to go"
 
