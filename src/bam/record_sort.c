@@ -116,15 +116,6 @@ static int put_file(void *user, const void *bytes, size_t size, trl_error *err)
     return fwrite(bytes, 1, size, user) == size ? 0 : trl__fail_errno(err, "temporary file", "writing failed");
 }
 
-/* A nameless file that was written becomes a run. */
-static int finish_run(FILE *file, size_t key_size, trl__sorted_run **run, trl_error *err)
-{
-    int fd = fflush(file) == 0 ? dup(fileno(file)) : -1;
-    int code = fd < 0 ? trl__fail_errno(err, "temporary file", "writing failed") : 0;
-    fclose(file);
-    return code < 0 ? code : trl__run_open(fd, "temporary file", key_size, run, err);
-}
-
 static int begin_run(size_t key_size, FILE **file, trl__run_writer **writer, trl_error *err)
 {
     static const uint64_t tags[TRL__RUN_TAGS] = {0};
@@ -135,6 +126,21 @@ static int begin_run(size_t key_size, FILE **file, trl__run_writer **writer, trl
     if (code < 0)
         fclose(*file);
     return code;
+}
+
+/* The nameless file becomes a run, unless writing it had failed with `code`. */
+static int end_run(int code, FILE *file, size_t key_size, trl__run_writer *writer, trl__sorted_run **run,
+                   trl_error *err)
+{
+    if (code == 0)
+        code = trl__run_writer_close(writer, err);
+    else
+        trl__run_writer_abort(writer);
+    int fd = code == 0 && fflush(file) == 0 ? dup(fileno(file)) : -1;
+    if (code == 0 && fd < 0)
+        code = trl__fail_errno(err, "temporary file", "writing failed");
+    fclose(file);
+    return code < 0 ? code : trl__run_open(fd, "temporary file", key_size, run, err);
 }
 
 static int spill(job *j, trl_error *err)
@@ -149,18 +155,12 @@ static int spill(job *j, trl_error *err)
     if (code < 0)
         return code;
     code = trl__sorter_write(j->sorter, writer, err);
-    if (code == 0)
-        code = trl__run_writer_close(writer, err);
-    else
-        trl__run_writer_abort(writer);
-    if (code < 0) {
-        fclose(file);
+    code = end_run(code, file, j->key_size, writer, &j->runs[j->count], err);
+    if (code < 0)
         return code;
-    }
+    j->count++;
     trl__sorter_empty(j->sorter);
-    code = finish_run(file, j->key_size, &j->runs[j->count], err);
-    j->count += code == 0;
-    return code;
+    return 0;
 }
 
 static int read_all(job *j, trl_error *err)
@@ -208,15 +208,7 @@ static int merge_some(job *j, trl_error *err)
     if (code < 0)
         return code;
     code = merge_runs(j, FAN_IN, NULL, writer, err);
-    if (code == 0)
-        code = trl__run_writer_close(writer, err);
-    else
-        trl__run_writer_abort(writer);
-    if (code < 0) {
-        fclose(file);
-        return code;
-    }
-    code = finish_run(file, j->key_size, &merged, err);
+    code = end_run(code, file, j->key_size, writer, &merged, err);
     if (code < 0)
         return code;
     for (size_t i = 0; i < FAN_IN; i++)

@@ -1,6 +1,7 @@
 /* Every operation of the backend at every level of this machine and on OpenCL devices, against the reference. */
 #include "cmocka_test.h"
 #include "device_fixture.h"
+#include "near_sums.h"
 #include "search_fixture.h"
 
 #include "backend/cpu/cpu_backend.h"
@@ -130,23 +131,9 @@ static outcome run_search(trl__device *device, random_search *r, const int32_t *
     return o;
 }
 
-static void assert_near(const double *a, const double *b, size_t count, double tolerance, const char *what)
-{
-    double scale = 1;
-    for (size_t i = 0; i < count; i++)
-        scale = fmax(scale, fabs(b[i]));
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs(a[i] - b[i]) <= tolerance * scale))
-            fail_msg("%s %zu of %zu: %.10g, not %.10g", what, i, count, a[i], b[i]);
-}
-
 static void assert_same_statistics(const trl__stats *a, const trl__stats *b, double tolerance)
 {
-    size_t sums = (size_t)b->gaussians * (size_t)b->dim;
-    assert_near(a->count, b->count, (size_t)b->gaussians, tolerance, "count");
-    assert_near(a->sum, b->sum, sums, tolerance, "sum");
-    assert_near(a->square, b->square, sums, tolerance, "square");
-    assert_near(a->transition, b->transition, (size_t)b->transitions + 1, tolerance, "transition");
+    assert_near_sums(a, b, tolerance);
     assert_true(a->totals.frames == b->totals.frames && a->totals.utterances == b->totals.utterances);
     assert_near(&a->totals.log_likelihood, &b->totals.log_likelihood, 1, 1e-6, "total");
     assert_near(&a->totals.joint, &b->totals.joint, 1, 1e-6, "joint total");

@@ -2,6 +2,7 @@
  * processor's reference one search at a time. */
 #include "cmocka_test.h"
 #include "device_fixture.h"
+#include "near_sums.h"
 #include "search_fixture.h"
 
 #include <trellis/likelihood.h>
@@ -93,25 +94,6 @@ static void run_batch(trl__device *device, random_search **r, size_t count, size
     trl__stream_destroy(stream);
 }
 
-static void assert_near(const double *a, const double *b, size_t count, double tolerance, const char *what)
-{
-    double scale = 1;
-    for (size_t i = 0; i < count; i++)
-        scale = fmax(scale, fabs(b[i]));
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs(a[i] - b[i]) <= tolerance * scale))
-            fail_msg("%s %zu of %zu: %.10g, not %.10g", what, i, count, a[i], b[i]);
-}
-
-static void assert_same(const trl__stats *a, const trl__stats *b, double tolerance)
-{
-    size_t sums = (size_t)b->gaussians * (size_t)b->dim;
-    assert_near(a->count, b->count, (size_t)b->gaussians, tolerance, "count");
-    assert_near(a->sum, b->sum, sums, tolerance, "sum");
-    assert_near(a->square, b->square, sums, tolerance, "square");
-    assert_near(a->transition, b->transition, (size_t)b->transitions + 1, tolerance, "transition");
-}
-
 static void free_outcome(outcome *o)
 {
     trl__stats_destroy(o->path);
@@ -164,8 +146,8 @@ static void ragged_batches_are_single_searches(void **state)
                     assert_memory_equal(got.path_node[i], expected.path_node[i], bytes);
                     assert_memory_equal(got.path_arc[i], expected.path_arc[i], bytes);
                 }
-                assert_same(got.path, expected.path, 1e-3);
-                assert_same(got.all, expected.all, 1e-3);
+                assert_near_sums(got.path, expected.path, 1e-3);
+                assert_near_sums(got.all, expected.all, 1e-3);
                 free_outcome(&got);
             }
         free_outcome(&expected);
