@@ -10,4 +10,11 @@
 
 #define RUN(tests) cmocka_run_group_tests(tests, NULL, NULL)
 
+/* For programs that take long: the thread sanitizer, which makes them ten times slower, sees the tests with threads in their names. */
+#ifdef __SANITIZE_THREAD__
+#define RUN_LONG(tests) (cmocka_set_test_filter("*threads*"), RUN(tests))
+#else
+#define RUN_LONG(tests) RUN(tests)
+#endif
+
 #endif

@@ -314,5 +314,5 @@ int main(void)
         cmocka_unit_test(threads_and_the_past_do_not_matter),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };
-    return RUN(tests);
+    return RUN_LONG(tests);
 }

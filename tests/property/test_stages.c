@@ -531,5 +531,5 @@ int main(void)
                                        TEST(test_resumed_from_a_model),
                                        TEST(test_wrong_stages_are_refused),
                                        TEST(test_variants)};
-    return RUN(tests);
+    return RUN_LONG(tests);
 }
