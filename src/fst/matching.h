@@ -24,10 +24,10 @@ typedef struct side {
 
 static int side_open(side *s, const trl_fst *fst)
 {
-    *s = (side){.fst = fst, .used = 1};
+    *s = (side){.fst = fst, .used = 1}; /* entries[0] is nobody's: 0 in the directory means none */
     s->traits = trl__alloc_zero((size_t)fst->states + 1, sizeof *s->traits);
     s->directory = trl__alloc_zero((size_t)fst->states + 1, sizeof *s->directory);
-    return s->traits && s->directory ? 0 : -1;
+    return s->traits && s->directory && TRL_GROW(s->entries, s->capacity, s->used) == 0 ? 0 : -1;
 }
 
 static void side_close(side *s)
