@@ -134,7 +134,8 @@ static void stream_destroy(trl__stream *base)
     trl__free(stream->kept);
     trl__scratch_free(&stream->components);
     trl__scratch_free(&stream->work);
-    trl__scratch_free(&stream->shared.memory);
+    trl__scratch_free(&stream->shared.scores);
+    trl__scratch_free(&stream->shared.work);
     trl__free(stream);
 }
 

@@ -1,14 +1,9 @@
 /* The lane kernel for AVX2 and FMA. */
 #include "backend/cpu/gmm_kernel.h"
+#include "backend/cpu/lanes_avx2.h"
 
-#include <immintrin.h>
-
-#define LANES 8
 #define KERNEL trl__gmm_avx2
 #define KERNEL_NAME "avx2"
-#define fused(a, b, c) ((lanes)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#define larger(a, b) ((lanes)_mm256_max_ps((__m256)(a), (__m256)(b)))
-#define choose(mask, a, b) ((lane_ints)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
 
 /* Four components times 24 frames need all 16 registers, which gcc 12 does not manage: it loads frames twice or spills
  * sums, and loses an eighth of the speed. So this one loop is written out: h into the sums, six rows per turn, the

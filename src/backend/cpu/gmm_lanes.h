@@ -1,13 +1,7 @@
 /* Scores of Gaussian mixtures, one frame per SIMD lane.
  *
- * Included by one file per instruction set, which defines LANES (floats of a register), KERNEL, KERNEL_NAME and
- *
- *     fused(a, b, c)        a * b + c for lanes of floats
- *     larger(a, b)          the larger one
- *     choose(mask, a, b)    a where the mask is set, else b, for lanes of integers
- *     WHOLE_TILE            if it likes: score_groups of three registers by dot products, in its own way
- *
- * Types and the other operations are GCC's vector extension, which clang has too.
+ * Included by one file per instruction set, which defines what lane_math.h wants, KERNEL, KERNEL_NAME and, if it likes, WHOLE_TILE: score_groups of three
+ * registers by dot products, in its own way.
  *
  * A tile is 3 registers of frames (2 or 1 at the end of a row) times 4 components: 12 sums, that start with h, 3
  * registers of frames and one with a parameter in every lane: 16 in all. A step of the loop takes 3 + 4 loads for 12
@@ -18,62 +12,10 @@
  * dim times the least possible.
  */
 #include "backend/cpu/gmm_kernel.h"
+#include "backend/cpu/lane_math.h"
 
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline)) /* constants must reach the loops that they unroll */
 #define VECTORS 3
-#define LN_2 0.6931471806f
 #define UNROLLED 6 /* steps: a short trip count is predicted to the end, a long one is not */
-
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int32_t lane_ints __attribute__((vector_size(4 * LANES)));
-
-INLINE lanes load(const float *from)
-{
-    lanes v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-INLINE void store(float *to, lanes v)
-{
-    memcpy(to, &v, sizeof v);
-}
-
-INLINE lanes splat(float x)
-{
-    return x - (lanes){0}; /* x - 0 is x, also for -0 */
-}
-
-/* 2^x for x <= 0, relative error below 2.7e-6; not less than 2^-126. x = n + f with f in [-1/2, 1/2]: added to 1.5 *
- * 2^23 it leaves n in the last bits, and 2^f is a polynomial whose relative error is the same at all its extremes. */
-INLINE lanes power_of_two(lanes x)
-{
-    x = larger(x, splat(-126));
-    lanes shifted = x + 12582912.0f, f = x - (shifted - 12582912.0f);
-    lanes p = splat(0.009570101653f);
-    p = fused(p, f, splat(0.05591786210f));
-    p = fused(p, f, splat(0.2402474485f));
-    p = fused(p, f, splat(0.6931218145f));
-    p = fused(p, f, splat(0.9999992614f));
-    return (lanes)((lane_ints)p + ((lane_ints)shifted << 23));
-}
-
-/* log2 x for normal positive x. x = 2^e m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1), ln m = 2 (s +
- * s³/3 + s⁵/5 + …), |s| < 0.1716, so four terms leave 5e-8. */
-INLINE lanes logarithm(lanes x)
-{
-    lane_ints bits = (lane_ints)x;
-    lane_ints exponent = (bits - 0x3F3504F3) >> 23; /* 0x3F3504F3: sqrt(1/2) */
-    lanes m = (lanes)(bits - (exponent << 23));
-    lanes s = (m - 1.0f) / (m + 1.0f), square = s * s;
-    lanes series = splat(0.4121985831f); /* 2 log2(e) / 7 */
-    series = fused(series, square, splat(0.5770780164f));
-    series = fused(series, square, splat(0.9617966939f));
-    series = fused(series, square, splat(2.885390082f));
-    return fused(series, s, __builtin_convertvector(exponent, lanes));
-}
 
 /* One row of frames times one parameter of each component of `groups` groups, which lie `size` floats apart. */
 INLINE void multiply_step(const float *p, size_t size, const float *o, const int vectors, const int groups,

@@ -1,4 +1,5 @@
-/* Densities for AVX2. */
-#define LANES 8
-#define KERNEL trl__shared_densities_avx2
+/* Tied mixtures for AVX2. */
+#include "backend/cpu/lanes_avx2.h"
+
+#define KERNEL trl__shared_avx2
 #include "backend/cpu/shared_lanes.h"

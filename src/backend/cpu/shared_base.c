@@ -1,4 +1,5 @@
-/* Densities for any machine with registers of four floats. */
-#define LANES 4
-#define KERNEL trl__shared_densities_base
+/* Tied mixtures for any machine with registers of four floats. */
+#include "backend/cpu/lanes_base.h"
+
+#define KERNEL trl__shared_base
 #include "backend/cpu/shared_lanes.h"

@@ -1,34 +1,63 @@
-/* Log densities of the Gaussians of a codebook's stream, LANES of them at once. Included by one file per instruction set, which defines LANES and
- * KERNEL. Four registers of sums hide the latency of the additions. No step crosses lanes. */
+/* Tied mixtures, LANES Gaussians or tied states at once. Included by one file per instruction set, which defines what lane_math.h wants, and KERNEL. No step crosses
+ * lanes, and a frame's numbers do not depend on those that are computed beside it. */
+#include "backend/cpu/lane_math.h"
 #include "backend/cpu/shared_scores.h"
 
-typedef float lanes __attribute__((vector_size(4 * LANES)));
+#define SUMS \
+    2 /* registers per frame: SUMS * LANES divides TRL__SHARED_PAD. With four frames, 8 sums hide the latency of the additions */
 
-#define SUMS 4 /* registers: SUMS * LANES divides TRL__SHARED_PAD */
-
-static inline lanes load(const float *from)
+/* SUMS * LANES densities from j on of some frames: a mean and a variance are read once for all of them. */
+INLINE void some_densities(const trl__shared_gaussians *g, size_t j, const float *const *frame, const size_t frames,
+                           float *const *out)
 {
-    lanes v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-/* mean and half: a row of `count` for each dimension. count is a multiple of TRL__SHARED_PAD. */
-void KERNEL(const float *constant, const float *mean, const float *half, const float *frame, size_t dims, size_t count,
-            float *out)
-{
-    for (size_t j = 0; j < count; j += (size_t)SUMS * LANES) {
-        lanes sum[SUMS];
-        for (int i = 0; i < SUMS; i++)
-            sum[i] = load(constant + j + (size_t)i * LANES);
-        for (size_t k = 0; k < dims; k++) {
-            const float *m = mean + k * count + j, *h = half + k * count + j;
-            for (int i = 0; i < SUMS; i++) {
-                lanes difference = frame[k] - load(m + (size_t)i * LANES);
-                sum[i] -= difference * difference * load(h + (size_t)i * LANES);
+    lanes sum[TRL__SHARED_FRAMES][SUMS];
+    for (size_t f = 0; f < frames; f++)
+        for (size_t i = 0; i < SUMS; i++)
+            sum[f][i] = load(g->constant + j + i * LANES);
+    for (size_t k = 0; k < g->dims; k++)
+        for (size_t i = 0; i < SUMS; i++) {
+            lanes mean = load(g->mean + k * g->count + j + i * LANES);
+            lanes half = load(g->half + k * g->count + j + i * LANES);
+            for (size_t f = 0; f < frames; f++) {
+                lanes difference = frame[f][k] - mean;
+                sum[f][i] -= difference * difference * half;
             }
         }
-        for (int i = 0; i < SUMS; i++)
-            memcpy(out + j + (size_t)i * LANES, &sum[i], sizeof sum[i]);
+    for (size_t f = 0; f < frames; f++)
+        for (size_t i = 0; i < SUMS; i++)
+            store(out[f] + j + i * LANES, sum[f][i]);
+}
+
+static void densities(const trl__shared_gaussians *g, const float *const *frame, size_t frames, float *const *out)
+{
+    for (size_t j = 0; j < g->count; j += (size_t)SUMS * LANES)
+        if (frames == TRL__SHARED_FRAMES)
+            some_densities(g, j, frame, TRL__SHARED_FRAMES, out);
+        else
+            for (size_t f = 0; f < frames; f++)
+                some_densities(g, j, frame + f, 1, out + f);
+}
+
+/* ln of the sum, or the largest, of what the densities give to LANES tied states. */
+INLINE lanes stream_score(const trl__shared_stream *s, size_t first, const int is_max)
+{
+    lanes sum = {0};
+    for (size_t j = 0; j < s->count; j++) {
+        lanes part = load(s->weight + (size_t)s->which[j] * s->states + first) * s->value[j];
+        sum = is_max ? larger(sum, part) : sum + part;
+    }
+    return logarithm(larger(sum, splat(TRL__SHARED_LEAST))) * LN_2 + s->base;
+}
+
+/* Streams are one behind the other. */
+static void scores(const trl__shared_stream *stream, size_t streams, int is_max, float *out)
+{
+    for (size_t first = 0; first < stream->states; first += LANES) {
+        lanes sum = {0};
+        for (size_t s = 0; s < streams; s++)
+            sum += is_max ? stream_score(&stream[s], first, 1) : stream_score(&stream[s], first, 0);
+        store(out + first, larger(sum, splat(TRL__NEVER)));
     }
 }
+
+const trl__shared_kernel KERNEL = {densities, scores};

@@ -1,10 +1,11 @@
 /* Scores of tied mixtures.
  *
- * Parameters lie density by density side by side for each dimension, so that one value of the frame meets a row of means: the
- * loops are vectors without lanes that are crossed. By differences, because codebooks of few Gaussians have no variances to
- * trust the (1, o, o²) form with. Cost per frame: 3 operations for each dimension of each density, 210,000 x 3 for the
- * stock English model; then for each tied state and stream as many multiplications as densities count, and one logarithm per
- * tied state. Densities are relative to the best of their codebook and stream, so that nothing underflows that matters.
+ * Parameters lie density by density side by side for each dimension, so that one value of the frame meets a row of means; weights lie tied state by tied state
+ * of a codebook side by side for each density, so that a density meets a row of weights: the loops are vectors without lanes that are crossed. By differences, because codebooks of few Gaussians have no
+ * variances to trust the (1, o, o²) form with. Cost per frame: 3 operations for each dimension of each density, 210,000 x 3 for the stock English model, whose
+ * parameters are read once for four frames; then for each tied state and stream as many multiplications as densities count, and a logarithm: so little, eight at a time, that
+ * picking the tied states that are wanted would cost more. Densities are relative to the best of their codebook and stream, so that nothing
+ * underflows that matters.
  */
 #include "backend/cpu/shared_scores.h"
 #include "base/cpu.h"
@@ -14,34 +15,33 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define FRAMES TRL__SHARED_FRAMES
 #define TILE 32         /* frames that all rows are scored for, one after the other */
-#define CACHE (4 << 20) /* bytes of densities that are kept */
+#define CACHE (4 << 20) /* bytes of scores that are kept */
 #define MOST_SLOTS 512  /* frames of them */
+#define BLOCK 16        /* densities that are passed over at once */
 
 struct trl__shared_gmms {
     int32_t dim, tied_states, codebooks, densities, streams;
     size_t row; /* densities, filled up: how many lie side by side */
-    trl__shared_densities *compute;
+    const trl__shared_kernel *kernel;
     int32_t counted;       /* densities of a codebook and stream that count */
     float floor;           /* nats; 0: none */
-    int32_t *stream_first; /* streams + 1 */
-    int32_t *codebook;     /* by tied state */
+    int32_t *stream_first; /* streams + 1: dimensions */
+    size_t *state_first;   /* codebooks + 1: their tied states, filled up */
+    uint32_t *place;       /* by tied state, among all in that order */
     float *mean, *half;    /* (codebook * dim + k) * row + density: mean, 1 / (2 variance) */
     float *constant;       /* (codebook * streams + stream) * row + density */
-    float *weight;         /* (tied * streams + stream) * densities + density */
+    float *weight;         /* codebook by codebook: (stream * densities + density) * its tied states + one of them */
 };
 
-/* What counts of a codebook and stream in one frame. */
-typedef struct counted {
-    float base; /* log density that the values are relative to */
-} counted;
-
-typedef struct tile {
-    float *density; /* of one frame: (codebook * streams + stream) * row + density */
-    counted *book;  /* (frame * codebooks + codebook) * streams + stream */
-    int32_t *which; /* the same * counted: a density */
-    float *value;   /* the same: its density, relative */
-} tile;
+/* On the way to the scores of up to FRAMES frames. */
+typedef struct work {
+    float *density[FRAMES]; /* of one codebook's stream */
+    int32_t *which[FRAMES]; /* (codebook * streams + stream) * counted: a density */
+    float *value[FRAMES];   /* the same: it, at first as logarithm */
+    int32_t *last;          /* the same as which[]: of the frame before, or any others */
+} work;
 
 /* ---- Models ---- */
 
@@ -64,38 +64,71 @@ static void pack_stream(trl__shared_gmms *g, const trl__shared_mixtures *m, size
     }
 }
 
+/* Weights of a codebook's tied states. */
+static float *weights_of(const trl__shared_gmms *g, size_t book, size_t stream)
+{
+    size_t states = g->state_first[book + 1] - g->state_first[book];
+    return g->weight + (g->state_first[book] * (size_t)g->streams + stream * states) * (size_t)g->densities;
+}
+
+static void pack_weights(trl__shared_gmms *g, const trl__shared_mixtures *m)
+{
+    size_t all = (size_t)g->streams * (size_t)g->densities;
+    memset(g->weight, 0, g->state_first[g->codebooks] * all * sizeof *g->weight);
+    for (size_t tied = 0; tied < (size_t)g->tied_states; tied++) {
+        size_t book = (size_t)m->codebook[tied], first = g->state_first[book];
+        float *weight = weights_of(g, book, 0) + (g->place[tied] - first);
+        for (size_t i = 0; i < all; i++)
+            weight[i * (g->state_first[book + 1] - first)] = expf(m->log_weight[tied * all + i]);
+    }
+}
+
 static void pack(trl__shared_gmms *g, const trl__shared_mixtures *m)
 {
-    size_t weights = (size_t)g->tied_states * (size_t)g->streams * (size_t)g->densities;
     size_t numbers = (size_t)g->codebooks * (size_t)g->dim * g->row;
     memset(g->mean, 0, numbers * sizeof *g->mean);
     memset(g->half, 0, numbers * sizeof *g->half);
     for (size_t c = 0; c < (size_t)g->codebooks; c++)
         for (int32_t s = 0; s < g->streams; s++)
             pack_stream(g, m, c, s);
-    for (size_t i = 0; i < weights; i++)
-        g->weight[i] = expf(m->log_weight[i]);
+    pack_weights(g, m);
+}
+
+static int place_states(trl__shared_gmms *g, const trl__shared_mixtures *m, trl_error *err)
+{
+    size_t books = (size_t)g->codebooks, tied = (size_t)g->tied_states;
+    g->state_first = trl__alloc_zero(books + 1, sizeof *g->state_first);
+    g->place = trl__alloc(tied, sizeof *g->place);
+    if (!g->state_first || !g->place)
+        return trl__fail_memory(err);
+    for (size_t i = 0; i < tied; i++)
+        g->place[i] = (uint32_t)g->state_first[m->codebook[i] + 1]++;
+    for (size_t c = 0; c < books; c++) {
+        size_t count = (g->state_first[c + 1] + TRL__SHARED_STATES - 1) / TRL__SHARED_STATES * TRL__SHARED_STATES;
+        g->state_first[c + 1] = g->state_first[c] + count;
+    }
+    for (size_t i = 0; i < tied; i++)
+        g->place[i] += (uint32_t)g->state_first[m->codebook[i]];
+    return 0;
 }
 
 static int allocate(trl__shared_gmms *g, trl_error *err)
 {
     size_t books = (size_t)g->codebooks, streams = (size_t)g->streams;
-    g->stream_first = trl__alloc_zero(streams + 1, sizeof *g->stream_first);
-    g->codebook = trl__alloc((size_t)g->tied_states, sizeof *g->codebook);
     g->mean = trl__alloc_aligned(books * g->row, (size_t)g->dim * sizeof(float));
     g->half = trl__alloc_aligned(books * g->row, (size_t)g->dim * sizeof(float));
     g->constant = trl__alloc_aligned(books * g->row, streams * sizeof(float));
-    g->weight = trl__alloc_aligned((size_t)g->tied_states * streams, (size_t)g->densities * sizeof(float));
-    return g->stream_first && g->codebook && g->mean && g->half && g->constant && g->weight ? 0 : trl__fail_memory(err);
+    g->weight = trl__alloc_aligned(g->state_first[books] * streams, (size_t)g->densities * sizeof(float));
+    return g->mean && g->half && g->constant && g->weight ? 0 : trl__fail_memory(err);
 }
 
-static trl__shared_densities *choose_kernel(void)
+static const trl__shared_kernel *choose_kernel(void)
 {
 #if TRELLIS_SIMD
     if (trl__cpu() == TRL__CPU_AVX2 || trl__cpu() == TRL__CPU_AVX512)
-        return trl__shared_densities_avx2;
+        return &trl__shared_avx2;
 #endif
-    return trl__shared_densities_base;
+    return &trl__shared_base;
 }
 
 /* Nothing may overflow, whatever the frames. */
@@ -122,11 +155,14 @@ int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_
     g->codebooks = m->codebooks;
     g->densities = m->densities;
     g->row = ((size_t)m->densities + TRL__SHARED_PAD - 1) / TRL__SHARED_PAD * TRL__SHARED_PAD;
-    g->compute = choose_kernel();
+    g->kernel = choose_kernel();
     g->streams = m->streams;
     g->counted = m->top > 0 ? m->top : m->densities;
     g->floor = m->floor;
-    int code = check(model, err);
+    g->stream_first = trl__alloc_zero((size_t)g->streams + 1, sizeof *g->stream_first);
+    int code = g->stream_first ? check(model, err) : trl__fail_memory(err);
+    if (code == 0)
+        code = place_states(g, m, err);
     if (code == 0)
         code = allocate(g, err);
     if (code < 0) {
@@ -136,7 +172,6 @@ int trl__shared_gmms_create(const trl_model *model, trl__shared_gmms **out, trl_
     }
     for (int32_t s = 0; s < g->streams; s++)
         g->stream_first[s + 1] = g->stream_first[s] + m->stream_dim[s];
-    memcpy(g->codebook, m->codebook, (size_t)g->tied_states * sizeof *g->codebook);
     pack(g, m);
     return 0;
 }
@@ -146,7 +181,8 @@ void trl__shared_gmms_destroy(trl__shared_gmms *g)
     if (!g)
         return;
     trl__free(g->stream_first);
-    trl__free(g->codebook);
+    trl__free(g->state_first);
+    trl__free(g->place);
     trl__free(g->mean);
     trl__free(g->half);
     trl__free(g->constant);
@@ -175,16 +211,7 @@ int trl__shared_place(trl__placed *placed, int32_t dim, const trl_matrix *frames
     return 0;
 }
 
-/* ---- Densities ---- */
-
-/* Log densities of a codebook's stream. */
-static void densities_of(const trl__shared_gmms *g, size_t book, int32_t stream, const float *frame, float *out)
-{
-    int32_t first = g->stream_first[stream], dims = g->stream_first[stream + 1] - first;
-    size_t at = (book * (size_t)g->dim + (size_t)first) * g->row;
-    g->compute(g->constant + (book * (size_t)g->streams + (size_t)stream) * g->row, g->mean + at, g->half + at,
-               frame + first, (size_t)dims, g->row, out);
-}
+/* ---- The best densities ---- */
 
 /* Of equals the first is better, so that what is chosen does not depend on where the search begins. */
 static int is_better(const float *density, int32_t a, int32_t b)
@@ -201,23 +228,57 @@ static void put(const float *density, int32_t *which, int32_t count, int32_t j)
     which[at] = j;
 }
 
+/* Is one of a block at least as good as this? Most blocks have none. */
+static int has_any(const float *density, float least)
+{
+    int any = 0;
+    for (int k = 0; k < BLOCK; k++)
+        any |= density[k] >= least;
+    return any;
+}
+
+static void put_if_better(const float *density, int32_t *which, int32_t count, int32_t j)
+{
+    if (!is_better(density, j, which[count - 1]))
+        return;
+    for (int32_t i = 0; i < count; i++)
+        if (which[i] == j)
+            return;
+    put(density, which, count, j);
+}
+
 /* The best few, best first. `last` has those of the frame before, of which most are good again, so that hardly any other comes near
- * them; or any others, even in the place of the result. */
-static void choose(const trl__shared_gmms *g, const float *density, const int32_t *last, int32_t *which)
+ * them; or any others. Rows end with whole blocks, of densities that are never among the best. */
+static void choose_best(const trl__shared_gmms *g, const float *density, const int32_t *last, int32_t *which)
 {
     int32_t count = g->counted;
     for (int32_t i = 0; i < count; i++)
         put(density, which, i + 1, last[i]);
-    for (int32_t j = 0; j < g->densities; j++) {
-        if (density[j] < density[which[count - 1]] || !is_better(density, j, which[count - 1]))
-            continue;
-        int there = 0;
-        for (int32_t i = 0; i < count; i++)
-            there |= which[i] == j;
-        if (!there)
-            put(density, which, count, j);
+    for (int32_t first = 0; first < g->densities; first += BLOCK) {
+        int32_t end = g->densities - first < BLOCK ? g->densities : first + BLOCK;
+        if (has_any(density + first, density[which[count - 1]]))
+            for (int32_t j = first; j < end; j++)
+                put_if_better(density, which, count, j);
     }
 }
+
+/* Those that count of codebook and stream `book`, in some frames. */
+static void find_best(const trl__shared_gmms *g, const work *w, size_t book, size_t frames)
+{
+    size_t count = (size_t)g->counted, at = book * count;
+    for (size_t f = 0; f < frames; f++) {
+        int32_t *which = w->which[f] + at;
+        if (g->counted < g->densities)
+            choose_best(g, w->density[f], (f == 0 ? w->last : w->which[f - 1]) + at, which);
+        else
+            for (int32_t j = 0; j < g->counted; j++)
+                which[j] = j;
+        for (size_t j = 0; j < count; j++)
+            w->value[f][at + j] = w->density[f][which[j]];
+    }
+}
+
+/* ---- Scores ---- */
 
 static float largest(const float *values, size_t count)
 {
@@ -227,134 +288,154 @@ static float largest(const float *values, size_t count)
     return most;
 }
 
-/* What counts of a codebook's stream, no density below `least`. */
-static void keep(const trl__shared_gmms *g, const float *density, float least, counted *book, const int32_t *which,
-                 float *value)
+/* What counts of codebook and stream `book`, no density below `least`: relative to the best, which is returned. */
+static float take_base(float *value, size_t count, float least)
 {
-    book->base = book->base > least ? book->base : least;
-    for (int32_t j = 0; j < g->counted; j++) {
-        float d = density[which[j]] > least ? density[which[j]] : least;
-        value[j] = expf(d - book->base);
-    }
+    float base = largest(value, count);
+    base = base > least ? base : least;
+    for (size_t j = 0; j < count; j++)
+        value[j] = expf((value[j] > least ? value[j] : least) - base);
+    return base;
 }
 
-/* The best densities of a codebook's stream, and the very best. `last`: the slot of the frame before, or -1. */
-static float find_best(const trl__shared_gmms *g, const tile *t, const float *density, size_t place, ptrdiff_t last)
+/* For each stream what no density is taken to be below. */
+static void find_least(const trl__shared_gmms *g, const float *value, float *least)
 {
-    size_t count = (size_t)g->counted;
-    int32_t *which = t->which + place * count;
-    for (int32_t j = 0; j < g->counted; j++)
-        which[j] = j;
-    if (g->counted < g->densities) {
-        choose(g, density, last < 0 ? which : t->which + (size_t)last * count, which);
-        return density[which[0]];
-    }
-    return largest(density, (size_t)g->densities);
+    size_t streams = (size_t)g->streams, count = (size_t)g->counted, all = (size_t)g->codebooks * streams;
+    for (size_t s = 0; s < streams; s++)
+        least[s] = -INFINITY;
+    for (size_t i = 0; g->floor > 0 && i < all; i++)
+        least[i % streams] = fmaxf(least[i % streams], largest(value + i * count, count) - g->floor);
 }
 
-static void add_frame(const trl__shared_gmms *g, const tile *t, size_t slot, ptrdiff_t last_slot, const float *frame)
-{
-    size_t streams = (size_t)g->streams, books = (size_t)g->codebooks, all = books * streams;
-    float best[TRL__STREAMS_MOST];
-    for (size_t s = 0; s < TRL__STREAMS_MOST; s++)
-        best[s] = -INFINITY;
-    for (size_t i = 0; i < all; i++) {
-        float *density = t->density + i * g->row;
-        size_t s = i % streams;
-        densities_of(g, i / streams, (int32_t)s, frame, density);
-        t->book[slot * all + i].base =
-            find_best(g, t, density, slot * all + i, last_slot < 0 ? -1 : last_slot * (ptrdiff_t)all + (ptrdiff_t)i);
-        best[s] = t->book[slot * all + i].base > best[s] ? t->book[slot * all + i].base : best[s];
-    }
-    for (size_t i = 0; i < all; i++) {
-        size_t place = slot * all + i;
-        keep(g, t->density + i * g->row, g->floor > 0 ? best[i % streams] - g->floor : -INFINITY, &t->book[place],
-             t->which + place * (size_t)g->counted, t->value + place * (size_t)g->counted);
-    }
-}
-
-/* ---- Scores ---- */
-
-static float score_of(const trl__shared_gmms *g, const tile *t, size_t slot, int32_t tied, trl__combine combine)
+/* All tied states in frame f of the work. */
+static void score_frame(const trl__shared_gmms *g, const work *w, size_t f, trl__combine combine, float *out)
 {
     size_t streams = (size_t)g->streams, count = (size_t)g->counted;
-    size_t place = (slot * (size_t)g->codebooks + (size_t)g->codebook[tied]) * streams;
-    const float *weight = g->weight + (size_t)tied * streams * (size_t)g->densities;
-    double base = 0, product = 1; /* of sums from 1e-12 or so to 1, so that one logarithm does for all */
-    for (size_t s = 0; s < streams; s++, place++, weight += g->densities) {
-        const int32_t *which = t->which + place * count;
-        const float *value = t->value + place * count;
-        float sum = 0;
-        for (size_t j = 0; j < count; j++) {
-            float part = weight[which[j]] * value[j];
-            sum = combine == TRL__LOG_ADD ? sum + part : part > sum ? part : sum;
-        }
-        base += (double)t->book[place].base;
-        product *= (double)sum;
+    float least[TRL__STREAMS_MOST], *value = w->value[f];
+    const int32_t *which = w->which[f];
+    trl__shared_stream stream[TRL__STREAMS_MOST];
+    find_least(g, value, least);
+    for (size_t c = 0; c < (size_t)g->codebooks; c++) {
+        for (size_t s = 0; s < streams; s++, which += count, value += count)
+            stream[s] = (trl__shared_stream){.weight = weights_of(g, c, s),
+                                             .states = g->state_first[c + 1] - g->state_first[c],
+                                             .which = which,
+                                             .value = value,
+                                             .count = count,
+                                             .base = take_base(value, count, least[s])};
+        g->kernel->scores(stream, streams, combine == TRL__MAX, out + g->state_first[c]);
     }
-    double score = base + log(product > 1e-300 ? product : 1e-300);
-    return score > (double)TRL__NEVER ? (float)score : TRL__NEVER;
 }
 
-/* Room for as many frames as fit into CACHE, at least TILE. */
-static int make_tile(const trl__shared_gmms *g, trl__shared_cache *cache, const trl_matrix *frames, tile *t)
+/* ---- Frames ---- */
+
+static int make_work(const trl__shared_gmms *g, trl__shared_cache *cache, work *w)
 {
-    size_t books = (size_t)g->codebooks * (size_t)g->streams, count = (size_t)g->counted * books;
-    size_t density = books * g->row, frame = books + 2 * count;
-    size_t slots = CACHE / (frame * sizeof(float));
-    slots = slots < TILE ? TILE : slots > MOST_SLOTS ? MOST_SLOTS : slots;
-    float *memory = trl__scratch_get(&cache->memory, density + slots * (frame + 1), sizeof *memory);
+    size_t all = (size_t)g->codebooks * (size_t)g->streams * (size_t)g->counted;
+    float *memory = trl__scratch_get(&cache->work, FRAMES * g->row + (2 * FRAMES + 1) * all, sizeof *memory);
     if (!memory)
         return -1;
-    t->density = memory;
-    t->book = (counted *)(void *)(memory + density);
-    t->value = memory + density + books * slots;
-    t->which = (int32_t *)(void *)(t->value + count * slots);
-    cache->frame = t->which + count * slots;
-    if (cache->gmms != g || cache->frames != frames) {
-        cache->gmms = g;
-        cache->frames = frames;
-        cache->slots = (int32_t)slots;
-        for (size_t i = 0; i < slots; i++)
-            cache->frame[i] = -1;
+    w->last = (int32_t *)(void *)memory;
+    memory += all;
+    for (size_t f = 0; f < FRAMES; f++, memory += g->row + 2 * all) {
+        w->value[f] = memory;
+        w->which[f] = (int32_t *)(void *)(memory + all);
+        w->density[f] = memory + 2 * all;
     }
     return 0;
 }
 
-/* The slot of a frame, with its densities. */
-static size_t slot_of(const trl__shared_gmms *g, const trl__shared_cache *cache, const tile *t, trl__search *s,
-                      int32_t f)
+static size_t slots_of(const trl__shared_gmms *g)
 {
-    size_t slot = (size_t)(f % cache->slots);
-    if (cache->frame[slot] != f) {
-        ptrdiff_t last = f > 0 ? (f - 1) % cache->slots : -1;
-        last = last >= 0 && cache->frame[last] == f - 1 ? last : -1;
-        add_frame(g, t, slot, last, trl_matrix_row(s->frames, (size_t)f));
-        cache->frame[slot] = f;
-        s->gaussians += (double)g->codebooks * g->densities;
+    size_t slots = CACHE / ((g->state_first[g->codebooks] + 1) * sizeof(float));
+    return slots < TILE ? TILE : slots > MOST_SLOTS ? MOST_SLOTS : slots;
+}
+
+/* Room for slots_of() frames. Forgets what is of something else. NULL: out of memory. */
+static float *make_slots(const trl__shared_gmms *g, trl__shared_cache *cache, const trl__search *s, const work *w)
+{
+    size_t slots = slots_of(g), states = g->state_first[g->codebooks];
+    float *memory = trl__scratch_get(&cache->scores, slots * (states + 1), sizeof *memory);
+    if (!memory)
+        return NULL;
+    cache->frame = (int32_t *)(void *)(memory + slots * states);
+    if (cache->gmms == g && cache->frames == s->frames && cache->combine == s->combine)
+        return memory;
+    cache->gmms = g;
+    cache->frames = s->frames;
+    cache->combine = s->combine;
+    for (size_t i = 0; i < slots; i++)
+        cache->frame[i] = -1;
+    for (size_t i = 0; i < (size_t)g->codebooks * (size_t)g->streams * (size_t)g->counted; i++)
+        w->last[i] = (int32_t)(i % (size_t)g->counted);
+    return memory;
+}
+
+/* Scores of some frames into their slots. */
+static void make_frames(const trl__shared_gmms *g, const work *w, const trl__search *s, const int32_t *number,
+                        size_t frames, float *scores)
+{
+    size_t streams = (size_t)g->streams, books = (size_t)g->codebooks * streams;
+    const float *frame[FRAMES];
+    for (size_t i = 0; i < books; i++) {
+        size_t first = (size_t)g->stream_first[i % streams], at = (i / streams * (size_t)g->dim + first) * g->row;
+        for (size_t f = 0; f < frames; f++)
+            frame[f] = trl_matrix_row(s->frames, (size_t)number[f]) + first;
+        trl__shared_gaussians gaussians = {.constant = g->constant + i * g->row,
+                                           .mean = g->mean + at,
+                                           .half = g->half + at,
+                                           .dims = (size_t)g->stream_first[i % streams + 1] - first,
+                                           .count = g->row};
+        g->kernel->densities(&gaussians, frame, frames, w->density);
+        find_best(g, w, i, frames);
     }
-    return slot;
+    memcpy(w->last, w->which[frames - 1], books * (size_t)g->counted * sizeof *w->last);
+    for (size_t f = 0; f < frames; f++)
+        score_frame(g, w, f, s->combine, scores + (size_t)number[f] % slots_of(g) * g->state_first[g->codebooks]);
+}
+
+/* Sees to it that frames [begin, end), no more than slots, are in their slots. Returns how many were not. */
+static int32_t need_frames(const trl__shared_gmms *g, trl__shared_cache *cache, const work *w, const trl__search *s,
+                           int32_t begin, int32_t end, float *scores)
+{
+    int32_t number[FRAMES], made = 0;
+    size_t count = 0;
+    for (int32_t f = begin; f < end; f++) {
+        int32_t *slot = &cache->frame[(size_t)f % slots_of(g)];
+        if (*slot != f)
+            number[count++] = *slot = f;
+        if (count == 0 || (count < FRAMES && f + 1 < end))
+            continue;
+        make_frames(g, w, s, number, count, scores);
+        made += (int32_t)count;
+        count = 0;
+    }
+    return made;
 }
 
 int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__search *s, trl_error *err)
 {
-    tile t;
+    work w;
+    float *scores = NULL;
     int32_t from = INT32_MAX, to = 0;
+    size_t states = g->state_first[g->codebooks], slots = slots_of(g);
     s->gaussians = 0;
     for (int32_t r = 0; r < s->rows; r++) {
         from = s->row[r].first < from ? s->row[r].first : from;
         to = s->row[r].end > to ? s->row[r].end : to;
     }
-    if (make_tile(g, cache, s->frames, &t) < 0)
+    if (make_work(g, cache, &w) < 0 || !(scores = make_slots(g, cache, s, &w)))
         return trl__fail_memory(err);
     for (int32_t begin = from; begin < to; begin += TILE) {
         int32_t end = to - begin < TILE ? to : begin + TILE;
+        int32_t made = need_frames(g, cache, &w, s, begin, end, scores);
+        s->gaussians += (double)made * g->codebooks * g->densities;
         for (int32_t r = 0; r < s->rows; r++) {
             const trl__row *row = &s->row[r];
             int32_t first = row->first > begin ? row->first : begin, last = row->end < end ? row->end : end;
             for (int32_t f = first; f < last; f++)
-                s->scores[row->offset + f - row->first] =
-                    score_of(g, &t, slot_of(g, cache, &t, s, f), row->tied, s->combine);
+                s->scores[row->offset + f - row->first] = scores[(size_t)f % slots * states + g->place[row->tied]];
         }
     }
     return 0;
