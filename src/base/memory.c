@@ -71,6 +71,20 @@ void *trl__alloc_aligned(size_t count, size_t size)
     return aligned_alloc(TRL_ALIGNMENT, (total + TRL_ALIGNMENT - 1) / TRL_ALIGNMENT * TRL_ALIGNMENT);
 }
 
+/* A wish for large pages where a whole one fits: whatever becomes of it, the block is good. */
+static void wish_large(void *block, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t begin = ((uintptr_t)block + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    uintptr_t end = ((uintptr_t)block + size) / LARGE_PAGE * LARGE_PAGE;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+    (void)block;
+    (void)size;
+#endif
+}
+
 void *trl__alloc_large(size_t count, size_t size)
 {
     size_t total = total_size(count ? count : 1, size);
@@ -80,10 +94,8 @@ void *trl__alloc_large(size_t count, size_t size)
         return NULL;
     total = (total + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *block = aligned_alloc(LARGE_PAGE, total);
-#ifdef MADV_HUGEPAGE
     if (block)
-        madvise(block, total, MADV_HUGEPAGE); /* a wish: whatever it returns, the block is good */
-#endif
+        wish_large(block, total);
     return block;
 }
 
@@ -97,6 +109,7 @@ int trl__grow(void **array, size_t *capacity, size_t needed, size_t size)
     void *moved = trl__realloc(*array, larger, size);
     if (!moved)
         return -1;
+    wish_large(moved, larger * size);
     *array = moved;
     *capacity = larger;
     return 0;

@@ -42,9 +42,10 @@ static inline uint64_t trl__tuple_hash(const int32_t *key, size_t width)
 static inline int trl__tuples_enlarge(trl__tuples *table)
 {
     size_t size = table->slot_count ? 2 * table->slot_count : 64;
-    trl__tuple_slot *slots = trl__alloc_zero(size, sizeof *slots);
+    trl__tuple_slot *slots = trl__alloc_large(size, sizeof *slots);
     if (!slots)
         return -1;
+    memset(slots, 0, size * sizeof *slots);
     for (size_t i = 0; i < table->count; i++) {
         uint64_t hash = trl__tuple_hash(table->keys + i * table->width, table->width);
         size_t at = hash & (size - 1);

@@ -23,7 +23,7 @@ trl__decode_options trl__decode_defaults(void)
                                  .acoustic_scale = 0.1,
                                  .prune_interval = 50,
                                  .least_shared = 800,
-                                 .lazy_bytes = (size_t)32 << 20};
+                                 .lazy_bytes = (size_t)64 << 20};
 }
 
 int trl__decode_options_check(const trl__decode_options *o, trl_error *err)

@@ -101,8 +101,10 @@ int trl__decoder_make_arcs(trl__decoder *d, const trl__cutoff *c, trl_error *err
     for (uint32_t i = 0; code == 0 && i < frame->tokens; i++) {
         const trl__token *token = &d->tokens[frame->first_token + i];
         if (token->cost <= c->limit && !trl__lazy_graph_is_expanded(d->lazy, token->state))
-            code = trl__lazy_graph_expand(d->lazy, token->state, err);
+            code = trl__lazy_graph_want(d->lazy, token->state, err);
     }
+    if (code == 0)
+        code = trl__lazy_graph_expand(d->lazy, err);
     return code < 0 ? code : make_room(d, err);
 }
 
@@ -113,7 +115,9 @@ int trl__decoder_make_silent_arcs(trl__decoder *d, trl_error *err)
     for (uint32_t i = 0; code == 0 && i < frame->tokens; i++) {
         int32_t state = d->tokens[frame->first_token + i].state;
         if (trl__lazy_graph_is_silent(d->lazy, state))
-            code = trl__lazy_graph_expand(d->lazy, state, err);
+            code = trl__lazy_graph_want(d->lazy, state, err);
     }
+    if (code == 0)
+        code = trl__lazy_graph_expand(d->lazy, err);
     return code < 0 ? code : make_room(d, err);
 }

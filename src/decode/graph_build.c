@@ -279,6 +279,8 @@ static int build_loop(trl__network_job *job, const trl_fst *grammar, size_t *lef
     if (code == 0)
         code = trl__ngram_rows_set_reach(rows, *out, err);
     if (code == 0)
+        code = trl__ngram_rows_set_states(rows, *out, err);
+    if (code == 0)
         (*out)->rows = rows;
     else
         trl__ngram_rows_destroy(rows);

@@ -14,18 +14,34 @@
 #include "base/tuple_table.h"
 
 #include <math.h>
+#include <string.h>
 
 #define NOT_YET UINT64_MAX /* in place of the first arc */
 #define MOST_WAYS 16       /* to a word, of which one can make another needless */
 #define BEST_SLOTS 262144  /* of the cache of look-ahead */
 #define LONG_ROW 32        /* words of a row that is worth it */
-#define AHEAD 8            /* arcs */
+#define BATCH 64           /* states that are expanded together */
+#define STATES_AHEAD 4     /* memory that states and arcs will need is asked for so long before */
+#define ARCS_AHEAD 8
 
 typedef struct best_slot {
     uint32_t set; /* 0: free */
     int32_t history;
     float cost;
 } best_slot;
+
+/* An arc of a state that is being expanded: one of the loop's, and where it leads. */
+typedef struct drafted_arc {
+    const trl__network_arc *arc;
+    int32_t history;
+    float cost; /* without look-ahead */
+} drafted_arc;
+
+/* A state that is being expanded, its arcs up to `end` of those that are drafted, and from which on they read. */
+typedef struct drafted_state {
+    int32_t state;
+    size_t emitting, end;
+} drafted_state;
 
 struct trl__lazy_graph {
     const trl_graph *loop;
@@ -36,8 +52,11 @@ struct trl__lazy_graph {
     size_t state_capacity, arc_count, arc_capacity;
     float *bonus;      /* by state */
     trl__tuples pairs; /* by state: that of the loop, history */
-    int32_t *pending;  /* reached by arcs that read nothing, and has such arcs itself: to be expanded at once */
-    size_t pending_count, pending_capacity;
+    int32_t *wanted;   /* states to be expanded */
+    size_t wanted_count, wanted_capacity;
+    drafted_state drafts[BATCH];
+    drafted_arc *arcs; /* of these */
+    size_t draft_count, draft_capacity;
     best_slot *best;
     int is_broken; /* an expansion failed halfway */
 };
@@ -62,9 +81,11 @@ int trl__lazy_graph_create(const trl_graph *graph, size_t limit, trl__lazy_graph
     lazy->view.level = NULL;
     lazy->view.pairs = NULL;
     lazy->view.states = 0;
-    lazy->best = trl__alloc_zero(BEST_SLOTS, sizeof *lazy->best);
-    if (lazy->best)
+    lazy->best = trl__alloc_large(BEST_SLOTS, sizeof *lazy->best);
+    if (lazy->best) {
+        memset(lazy->best, 0, BEST_SLOTS * sizeof *lazy->best);
         return 0;
+    }
     trl__lazy_graph_destroy(lazy);
     *out = NULL;
     return trl__fail_memory(err);
@@ -94,7 +115,8 @@ void trl__lazy_graph_destroy(trl__lazy_graph *lazy)
     if (!lazy)
         return;
     empty(lazy);
-    trl__free(lazy->pending);
+    trl__free(lazy->wanted);
+    trl__free(lazy->arcs);
     trl__free(lazy->best);
     trl__free(lazy);
 }
@@ -166,6 +188,11 @@ static int grow_states(trl__lazy_graph *lazy)
     return 0;
 }
 
+static best_slot *best_slot_of(const trl__lazy_graph *lazy, uint32_t set, int32_t history)
+{
+    return &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
+}
+
 /* What the best word of the set costs behind the history. Long rows are those of short histories, which are asked for again and again: the last answers are
  * remembered. */
 static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
@@ -175,7 +202,7 @@ static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
     if (r->shorter[history] < 0)
         return trl__ngram_rows_own_best(r, set, history);
     if (r->first[history + 1] - r->first[history] > LONG_ROW) {
-        slot = &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
+        slot = best_slot_of(lazy, set, history);
         if (slot->set == set && slot->history == history)
             return slot->cost;
     }
@@ -190,32 +217,30 @@ static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
 /* Of a state that is reached from another; -1: from none. Most lead to the same words as that one. */
 static float bonus_of(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history)
 {
-    uint32_t set = lazy->rows->reach[loop_state];
-    if (set == 0)
+    const trl__loop_state *state = &lazy->rows->states[loop_state];
+    if (state->set == 0)
         return 0;
     if (from >= 0) {
         const int32_t *pair = trl__tuples_get(&lazy->pairs, from);
-        if (pair[1] == history && lazy->rows->reach[pair[0]] == set)
+        if (pair[1] == history && lazy->rows->states[pair[0]].set == state->set)
             return lazy->bonus[from];
     }
-    return best_cost(lazy, set, history) - lazy->rows->set_ahead[set];
+    return best_cost(lazy, state->set, history) - state->set_ahead;
 }
 
 static int make_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
 {
-    const trl_graph *loop = lazy->loop;
+    const trl__loop_state *state = &lazy->rows->states[loop_state];
     trl_graph *g = &lazy->view;
     if (grow_states(lazy) < 0)
         return trl__fail_memory(err);
     int32_t s = g->states++;
     float bonus = bonus_of(lazy, from, loop_state, history);
-    int is_silent = loop->first[loop_state] != loop->emitting[loop_state];
     g->first[s] = g->end[s] = NOT_YET;
-    g->emitting[s] = is_silent ? 0 : NOT_YET;
-    g->level[s] = loop->level[loop_state];
-    g->final[s] = isinf(loop->final[loop_state])
-                      ? INFINITY
-                      : loop->final[loop_state] - lazy->rows->end_ahead + lazy->rows->final[history] - bonus;
+    g->emitting[s] = state->silent ? 0 : NOT_YET;
+    g->level[s] = state->level;
+    g->final[s] =
+        isinf(state->final) ? INFINITY : state->final - lazy->rows->end_ahead + lazy->rows->final[history] - bonus;
     lazy->bonus[s] = bonus;
     return 0;
 }
@@ -231,27 +256,16 @@ static int32_t find_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_stat
     return code < 0 ? code : (int32_t)state;
 }
 
-/* ---- Arcs ---- */
+/* ---- Drafts of arcs ---- */
 
-static int add_arc(trl__lazy_graph *lazy, int32_t from, const trl__network_arc *arc, int32_t history, float cost,
-                   trl_error *err)
+/* What finding its end reads lies all over memory: it is asked for now, and needed when the drafts are carried out. */
+static int draft_arc(trl__lazy_graph *lazy, const trl__network_arc *arc, int32_t history, float cost, trl_error *err)
 {
-    const int32_t *here = trl__tuples_get(&lazy->pairs, from);
-    int is_loop = arc->next == here[0] && history == here[1];
-    int32_t next = is_loop ? from : find_state(lazy, from, arc->next, history, err);
-    if (next < 0)
-        return next;
-    if (isinf(lazy->bonus[next])) /* none of its words can follow */
-        return 0;
-    if (TRL_GROW(lazy->view.arcs, lazy->arc_capacity, lazy->arc_count + 1) < 0)
+    if (TRL_GROW(lazy->arcs, lazy->draft_capacity, lazy->draft_count + 1) < 0)
         return trl__fail_memory(err);
-    if (arc->transition == 0 && trl__lazy_graph_is_silent(lazy, next)) {
-        if (TRL_GROW(lazy->pending, lazy->pending_capacity, lazy->pending_count + 1) < 0)
-            return trl__fail_memory(err);
-        lazy->pending[lazy->pending_count++] = next;
-    }
-    cost += lazy->bonus[next] - lazy->bonus[from];
-    lazy->view.arcs[lazy->arc_count++] = (trl__network_arc){next, arc->transition, arc->word, cost};
+    lazy->arcs[lazy->draft_count++] = (drafted_arc){arc, history, cost};
+    trl__tuples_expect(&lazy->pairs, (const int32_t[]){arc->next, history});
+    __builtin_prefetch(&lazy->rows->states[arc->next]);
     return 0;
 }
 
@@ -284,8 +298,7 @@ static uint32_t find_word(const trl__ngram_rows *r, int32_t history, int32_t wor
 }
 
 /* All ways to the word behind the history that are needed. Those beyond MOST_WAYS are not compared. */
-static int add_word_arcs(trl__lazy_graph *lazy, int32_t from, const trl__network_arc *arc, int32_t history,
-                         trl_error *err)
+static int draft_word(trl__lazy_graph *lazy, const trl__network_arc *arc, int32_t history, trl_error *err)
 {
     const trl__ngram_rows *r = lazy->rows;
     word_way ways[MOST_WAYS];
@@ -302,48 +315,141 @@ static int add_word_arcs(trl__lazy_graph *lazy, int32_t from, const trl__network
                 continue;
             if (count < MOST_WAYS)
                 ways[count++] = way;
-            code = add_arc(lazy, from, arc, way.history, way.cost, err);
+            code = draft_arc(lazy, arc, way.history, way.cost, err);
         }
     return code;
 }
 
-/* Where words begin there are hundreds of arcs, to states all over the table: what looking for one reads is asked for some arcs before. */
-static void expect_arc(const trl__lazy_graph *lazy, uint64_t arc, uint64_t end, int32_t history)
+static int draft_state(trl__lazy_graph *lazy, int32_t s, drafted_state *draft, trl_error *err)
 {
-    const trl__network_arc *arcs = lazy->loop->arcs;
-    if (arc >= end)
-        return;
-    trl__tuples_expect(&lazy->pairs, (const int32_t[]){arcs[arc].next, history});
-    __builtin_prefetch(&lazy->rows->reach[arcs[arc].next]);
-    trl__tuples_expect_key(&lazy->pairs, (const int32_t[]){arcs[arc - AHEAD / 2].next, history});
-}
-
-static int expand_one(trl__lazy_graph *lazy, int32_t s, trl_error *err)
-{
-    const trl_graph *loop = lazy->loop;
-    int32_t state = trl__tuples_get(&lazy->pairs, s)[0], history = trl__tuples_get(&lazy->pairs, s)[1];
+    const int32_t *pair = trl__tuples_get(&lazy->pairs, s);
+    const trl__loop_state *state = &lazy->rows->states[pair[0]];
+    const trl__network_arc *arcs = lazy->loop->arcs + state->first;
+    int32_t history = pair[1];
     int code = 0;
-    lazy->view.first[s] = lazy->arc_count;
-    for (uint64_t i = loop->first[state]; code == 0 && i < loop->end[state]; i++) {
-        const trl__network_arc *arc = &loop->arcs[i];
-        expect_arc(lazy, i + AHEAD, loop->end[state], history);
-        if (i == loop->emitting[state])
-            lazy->view.emitting[s] = lazy->arc_count;
-        code = arc->word ? add_word_arcs(lazy, s, arc, history, err) : add_arc(lazy, s, arc, history, arc->cost, err);
+    draft->state = s;
+    for (uint32_t i = 0; code == 0 && i < state->arcs; i++) {
+        if (i == state->silent)
+            draft->emitting = lazy->draft_count;
+        code = arcs[i].word ? draft_word(lazy, &arcs[i], history, err)
+                            : draft_arc(lazy, &arcs[i], history, arcs[i].cost, err);
     }
-    if (loop->emitting[state] == loop->end[state])
-        lazy->view.emitting[s] = lazy->arc_count;
-    lazy->view.end[s] = lazy->arc_count;
+    draft->end = lazy->draft_count;
+    if (state->silent == state->arcs)
+        draft->emitting = draft->end;
     return code;
 }
 
-int trl__lazy_graph_expand(trl__lazy_graph *lazy, int32_t state, trl_error *err)
+/* ---- Arcs ---- */
+
+static int add_arc(trl__lazy_graph *lazy, int32_t from, const drafted_arc *draft, trl_error *err)
 {
-    int code = trl__lazy_graph_is_expanded(lazy, state) ? 0 : expand_one(lazy, state, err);
-    while (code == 0 && lazy->pending_count > 0) {
-        int32_t next = lazy->pending[--lazy->pending_count];
-        code = trl__lazy_graph_is_expanded(lazy, next) ? 0 : expand_one(lazy, next, err);
+    const trl__network_arc *arc = draft->arc;
+    const int32_t *here = trl__tuples_get(&lazy->pairs, from);
+    int is_loop = arc->next == here[0] && draft->history == here[1];
+    int32_t next = is_loop ? from : find_state(lazy, from, arc->next, draft->history, err);
+    if (next < 0)
+        return next;
+    if (isinf(lazy->bonus[next])) /* none of its words can follow */
+        return 0;
+    if (TRL_GROW(lazy->view.arcs, lazy->arc_capacity, lazy->arc_count + 1) < 0)
+        return trl__fail_memory(err);
+    int code =
+        arc->transition == 0 && trl__lazy_graph_is_silent(lazy, next) ? trl__lazy_graph_want(lazy, next, err) : 0;
+    float cost = draft->cost + (lazy->bonus[next] - lazy->bonus[from]);
+    lazy->view.arcs[lazy->arc_count++] = (trl__network_arc){next, arc->transition, arc->word, cost};
+    return code;
+}
+
+/* Asks for what its end's look-ahead reads, and for the end's key where it is there already. */
+static void expect_arc(const trl__lazy_graph *lazy, const drafted_arc *draft)
+{
+    const trl__ngram_rows *r = lazy->rows;
+    int32_t history = draft->history;
+    uint32_t set = r->states[draft->arc->next].set;
+    trl__tuples_expect_key(&lazy->pairs, (const int32_t[]){draft->arc->next, history});
+    __builtin_prefetch(&r->set_first[set]);
+    __builtin_prefetch(best_slot_of(lazy, set, history));
+    if (r->shorter[history] >= 0)
+        __builtin_prefetch(best_slot_of(lazy, set, r->shorter[history]));
+}
+
+static int carry_out(trl__lazy_graph *lazy, const drafted_state *draft, size_t first, trl_error *err)
+{
+    int code = 0;
+    if (trl__lazy_graph_is_expanded(lazy, draft->state)) /* it was wanted twice */
+        return 0;
+    lazy->view.first[draft->state] = lazy->arc_count;
+    for (size_t i = first; code == 0 && i < draft->end; i++) {
+        if (i == draft->emitting)
+            lazy->view.emitting[draft->state] = lazy->arc_count;
+        if (i + ARCS_AHEAD < lazy->draft_count)
+            expect_arc(lazy, &lazy->arcs[i + ARCS_AHEAD]);
+        code = add_arc(lazy, draft->state, &lazy->arcs[i], err);
     }
+    if (draft->emitting == draft->end)
+        lazy->view.emitting[draft->state] = lazy->arc_count;
+    lazy->view.end[draft->state] = lazy->arc_count;
+    return code;
+}
+
+/* ---- Many states ---- */
+
+int trl__lazy_graph_want(trl__lazy_graph *lazy, int32_t state, trl_error *err)
+{
+    if (TRL_GROW(lazy->wanted, lazy->wanted_capacity, lazy->wanted_count + 1) < 0)
+        return trl__fail_memory(err);
+    lazy->wanted[lazy->wanted_count++] = state;
+    return 0;
+}
+
+/* Asks for what drafting reads: of a state that is still far away, then of its arcs. */
+static void expect_state(const trl__lazy_graph *lazy, size_t wanted)
+{
+    if (wanted >= lazy->wanted_count)
+        return;
+    const int32_t *pair = trl__tuples_get(&lazy->pairs, lazy->wanted[wanted]);
+    __builtin_prefetch(&lazy->rows->states[pair[0]]);
+    __builtin_prefetch(&lazy->rows->first[pair[1]]);
+    __builtin_prefetch(&lazy->rows->shorter[pair[1]]);
+    __builtin_prefetch(&lazy->rows->backing[pair[1]]);
+}
+
+static void expect_arcs(const trl__lazy_graph *lazy, size_t wanted)
+{
+    if (wanted >= lazy->wanted_count)
+        return;
+    const int32_t *pair = trl__tuples_get(&lazy->pairs, lazy->wanted[wanted]);
+    __builtin_prefetch(&lazy->loop->arcs[lazy->rows->states[pair[0]].first]);
+    __builtin_prefetch(&lazy->rows->word[lazy->rows->first[pair[1]]]);
+}
+
+/* Some states from wanted[first] on; returns through *end where the next begin. */
+static int expand_batch(trl__lazy_graph *lazy, size_t first, size_t *end, trl_error *err)
+{
+    int code = 0;
+    size_t count = 0, at = first, from = 0;
+    lazy->draft_count = 0;
+    for (; code == 0 && count < BATCH && at < lazy->wanted_count; at++) {
+        expect_state(lazy, at + (size_t)2 * STATES_AHEAD);
+        expect_arcs(lazy, at + STATES_AHEAD);
+        if (!trl__lazy_graph_is_expanded(lazy, lazy->wanted[at]))
+            code = draft_state(lazy, lazy->wanted[at], &lazy->drafts[count++], err);
+    }
+    for (size_t i = 0; i < ARCS_AHEAD && i < lazy->draft_count; i++)
+        expect_arc(lazy, &lazy->arcs[i]);
+    for (size_t i = 0; code == 0 && i < count; from = lazy->drafts[i++].end)
+        code = carry_out(lazy, &lazy->drafts[i], from, err);
+    *end = at;
+    return code;
+}
+
+int trl__lazy_graph_expand(trl__lazy_graph *lazy, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < lazy->wanted_count;)
+        code = expand_batch(lazy, i, &i, err);
+    lazy->wanted_count = 0;
     if (code == 0 && lazy->arc_count > UINT32_MAX)
         code = trl__fail(err, TRL_ELIMIT, "the part of the graph that is searched has more than 2^32 arcs");
     lazy->is_broken |= code < 0;
@@ -356,12 +462,13 @@ int trl__lazy_graph_begin(trl__lazy_graph *lazy, trl_error *err)
         empty(lazy);
         lazy->room = lazy->limit;
     }
-    lazy->pending_count = 0;
+    lazy->wanted_count = 0;
     lazy->is_broken = 0;
     int32_t start = find_state(lazy, -1, lazy->loop->start, lazy->rows->start, err);
     lazy->view.start = start;
     lazy->is_broken = start < 0;
-    return start < 0 ? start : trl__lazy_graph_expand(lazy, start, err);
+    int code = start < 0 ? start : trl__lazy_graph_want(lazy, start, err);
+    return code < 0 ? code : trl__lazy_graph_expand(lazy, err);
 }
 
 int32_t trl__lazy_graph_take_over(trl__lazy_graph *lazy, const trl__lazy_graph *other, int32_t state, trl_error *err)
@@ -370,6 +477,8 @@ int32_t trl__lazy_graph_take_over(trl__lazy_graph *lazy, const trl__lazy_graph *
     int32_t s = find_state(lazy, -1, pair[0], pair[1], err);
     if (s < 0)
         return s;
-    int code = trl__lazy_graph_is_expanded(other, state) ? trl__lazy_graph_expand(lazy, s, err) : 0;
+    int code = 0;
+    if (trl__lazy_graph_is_expanded(other, state) && (code = trl__lazy_graph_want(lazy, s, err)) == 0)
+        code = trl__lazy_graph_expand(lazy, err);
     return code < 0 ? code : s;
 }

@@ -3,7 +3,8 @@
  *
  *     trl__lazy_graph_create(graph, limit, &lazy, err);            // one per search; memory is reused
  *     trl__lazy_graph_begin(lazy, err);                            // an utterance: what is known stays, up to the limit
- *     trl__lazy_graph_expand(lazy, state, err);                    // its arcs, ahead of the frame that they read
+ *     trl__lazy_graph_want(lazy, state, err);                      // some states' arcs, ahead of the frame that they read
+ *     trl__lazy_graph_expand(lazy, err);                           // all of these
  *     const trl_graph *g = trl__lazy_graph_view(lazy);             // arrays as of any graph; they move when it grows
  *
  * A state is (state of the loop, history). With a state those are expanded that it leads to without reading and that lead on so themselves: following such arcs from an
@@ -19,7 +20,8 @@ typedef struct trl__lazy_graph trl__lazy_graph;
 int trl__lazy_graph_create(const trl_graph *graph, size_t limit, trl__lazy_graph **out, trl_error *err);
 void trl__lazy_graph_destroy(trl__lazy_graph *lazy);
 int trl__lazy_graph_begin(trl__lazy_graph *lazy, trl_error *err);
-int trl__lazy_graph_expand(trl__lazy_graph *lazy, int32_t state, trl_error *err);
+int trl__lazy_graph_want(trl__lazy_graph *lazy, int32_t state, trl_error *err);
+int trl__lazy_graph_expand(trl__lazy_graph *lazy, trl_error *err);
 int trl__lazy_graph_is_expanded(const trl__lazy_graph *lazy, int32_t state);
 int trl__lazy_graph_is_silent(const trl__lazy_graph *lazy,
                               int32_t state); /* it is not, and will have arcs that read nothing */

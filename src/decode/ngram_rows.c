@@ -206,6 +206,8 @@ void trl__ngram_rows_destroy(trl__ngram_rows *r)
         trl__free(r->ranges);
         trl__free(r->set_ahead);
     }
+    if (r)
+        trl__free(r->states);
     trl__free(r);
 }
 
@@ -224,6 +226,26 @@ int trl__ngram_rows_loop(const trl__ngram_rows *r, const trl_symbols *symbols, t
     if (code == 0)
         trl_fst_set_symbols(*out, trl_symbols_share((trl_symbols *)(uintptr_t)symbols), NULL); /* only read */
     return code;
+}
+
+int trl__ngram_rows_set_states(trl__ngram_rows *r, const trl_graph *loop, trl_error *err)
+{
+    r->states = trl__alloc_large((size_t)loop->states, sizeof *r->states);
+    if (!r->states)
+        return trl__fail_memory(err);
+    for (int32_t s = 0; s < loop->states; s++) {
+        uint64_t arcs = loop->end[s] - loop->first[s];
+        if (arcs > UINT32_MAX)
+            return trl__fail(err, TRL_ELIMIT, "state %" PRId32 " of the graph has more than 2^32 arcs", s);
+        r->states[s] = (trl__loop_state){.first = loop->first[s],
+                                         .arcs = (uint32_t)arcs,
+                                         .silent = (uint32_t)(loop->emitting[s] - loop->first[s]),
+                                         .set = r->reach[s],
+                                         .set_ahead = r->set_ahead[r->reach[s]],
+                                         .final = loop->final[s],
+                                         .level = loop->level[s]};
+    }
+    return 0;
 }
 
 /* ---- Look-ahead ---- */

@@ -17,6 +17,15 @@ typedef struct trl__word_range {
     int32_t begin, end; /* words from begin up to, not with, end */
 } trl__word_range;
 
+/* What composition reads of a state of the loop, side by side: the graph's arrays have it in six places. 32 bytes, two to a line of the cache. */
+typedef struct trl__loop_state {
+    uint64_t first;         /* of its arcs */
+    uint32_t arcs, silent;  /* how many, and how many of them read nothing */
+    uint32_t set;           /* reach */
+    float set_ahead, final; /* of the set; of the state */
+    int32_t level;
+} trl__loop_state;
+
 struct trl__ngram_rows {
     int32_t histories, start, root; /* root: what the start backs off to in the end */
     int32_t words;                  /* one above the highest */
@@ -38,8 +47,9 @@ struct trl__ngram_rows {
     int32_t sets;
     uint32_t *set_first; /* sets + 1 */
     trl__word_range *ranges;
-    float *set_ahead; /* by set: the least of its words' costs in the loop */
-    int is_mapped;    /* the arrays are those of a file */
+    float *set_ahead;        /* by set: the least of its words' costs in the loop */
+    trl__loop_state *states; /* by state of the loop */
+    int is_mapped;           /* the arrays are those of a file */
 };
 
 /* Rows of an acceptor over words whose states have one arc without a word at most (TRL_EUNSUPPORTED). label[l]: the word for label l of the acceptor, below `words`;
@@ -54,6 +64,9 @@ int trl__ngram_rows_loop(const trl__ngram_rows *rows, const trl_symbols *symbols
 /* Fills reach and the sets (word_reach.c). */
 int trl__ngram_rows_set_reach(trl__ngram_rows *rows, const trl_graph *loop, trl_error *err);
 
+/* Fills states from the loop and its reach. TRL_ELIMIT: a state has 2^32 arcs. */
+int trl__ngram_rows_set_states(trl__ngram_rows *rows, const trl_graph *loop, trl_error *err);
+
 /* Checks what was read from a file. TRL_ECORRUPT, TRL_ENUMBER; `name` stands for the file. */
 int trl__ngram_rows_check(const trl__ngram_rows *rows, const char *name, trl_error *err);
 
@@ -61,9 +74,39 @@ int trl__ngram_rows_check(const trl__ngram_rows *rows, const char *name, trl_err
 int trl__ngram_rows_write(trl__ngram_rows *rows, trl__container_writer *writer, trl_error *err);
 int trl__ngram_rows_read(trl_graph *graph, const trl__container *file, trl_error *err);
 
+#define TRL__SHORT_ROW 32 /* words among which halving is as quick as guessing */
+
+/* Narrows [*from, *end) around the first word that is not below `word`. Words of a long row are spread evenly, but for chance: a guess by proportion misses by the square root of
+ * their number or so, and steps that double find the place from there, close by in memory. */
+static inline void trl__row_narrow(const int32_t *words, uint32_t *from, uint32_t *end, int32_t word)
+{
+    uint32_t last = *end - 1, step = 8;
+    int32_t low = words[*from], high = words[last];
+    if (word <= low || word > high) {
+        *from = *end = word <= low ? *from : *end;
+        return;
+    }
+    float share = (float)(word - low) / (float)(high - low);
+    uint32_t guess = *from + (uint32_t)(share * (float)(last - *from));
+    guess = guess < last ? guess : last; /* rounding */
+    if (words[guess] < word) {
+        *from = guess + 1;
+        for (; *end - *from > step && words[*from + step] < word; step *= 2)
+            *from += step + 1;
+        *end = *end - *from > step ? *from + step : *end;
+    } else {
+        *end = guess;
+        for (; *end - *from > step && words[*end - step] >= word; step *= 2)
+            *end -= step;
+        *from = *end - *from > step ? *end - step + 1 : *from;
+    }
+}
+
 /* The first place of a row from `from` on, before `end`, whose word is not below `word`. */
 static inline uint32_t trl__row_find(const trl__ngram_rows *rows, uint32_t from, uint32_t end, int32_t word)
 {
+    if (end - from > TRL__SHORT_ROW)
+        trl__row_narrow(rows->word, &from, &end, word);
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
         if (rows->word[middle] < word)

@@ -134,5 +134,5 @@ int trl__ngram_rows_read(trl_graph *g, const trl__container *file, trl_error *er
         code = check_words(g, r, file, err);
     for (r->root = r->start; code == 0 && r->shorter[r->root] >= 0;)
         r->root = r->shorter[r->root];
-    return code;
+    return code < 0 ? code : trl__ngram_rows_set_states(r, g, err);
 }

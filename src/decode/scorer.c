@@ -4,8 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PIECE_ROWS 8    /* tied states that a thread scores at a time … */
-#define PIECE_FRAMES 8  /* … or frames */
+#define PIECE_ROWS 8    /* tied states that a thread scores at a time */
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
 #define SHORT_GROUP 4   /* frames of a group where scoring several at once saves nothing; a part of TRL__GROUP_FRAMES */
@@ -267,18 +266,15 @@ double trl__scorer_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A piece of a group's scores: some tied states, or all in some frames. */
+/* A piece of a group's scores: some tied states. */
 static void make_all(void *user, int32_t item, int worker)
 {
     trl__scorer *s = user;
     trl__scorer_worker *w = &s->workers[worker];
-    int by_frame = s->maker.by_frame;
-    int32_t first = by_frame ? item * PIECE_FRAMES : 0, from = by_frame ? 0 : item * PIECE_ROWS, count = 0;
-    int32_t end = by_frame ? first + PIECE_FRAMES : TRL__GROUP_FRAMES,
-            to = by_frame ? s->tied_states : from + PIECE_ROWS;
+    int32_t from = item * PIECE_ROWS, to = from + PIECE_ROWS, count = 0;
     for (int32_t tied = from; tied < to && tied < s->tied_states; tied++)
         w->rows[count++] =
-            (trl__row){tied, s->group_begin + first, s->group_begin + end, (int64_t)tied * TRL__GROUP_FRAMES + first};
+            (trl__row){tied, s->group_begin, s->group_begin + TRL__GROUP_FRAMES, (int64_t)tied * TRL__GROUP_FRAMES};
     if (w->code == 0)
         w->code = trl__scorer_make(s, worker, count, s->scores, &w->err);
 }
@@ -289,9 +285,7 @@ static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin,
     open_block(s, begin, TRL__GROUP_FRAMES);
     s->group.stamps = NULL;
     s->group.are_finite = 1;
-    trl__team_for(s->team,
-                  s->maker.by_frame ? TRL__GROUP_FRAMES / PIECE_FRAMES : (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS,
-                  make_all, s);
+    trl__team_for(s->team, (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS, make_all, s);
     int code = trl__scorer_failure(s, err);
     return code < 0 ? code : trl__decoder_advance_group(decoder, &s->group, err);
 }
@@ -354,6 +348,8 @@ int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
     int code = 0;
     if (!s->maker.make)
         return search_blocks(s, decoder, 0, s->frames, err);
+    if (s->way == TRL__SCORES_AUTO && s->maker.by_frame)
+        s->way = TRL__SCORES_AHEAD; /* a frame's scores are made together, whatever is wanted of them */
     if (s->way == TRL__SCORES_AUTO)
         code = try_ways(s, decoder, &begin, err);
     return code < 0 ? code : search_by(s, decoder, s->way, begin, err);

@@ -18,7 +18,7 @@ static void compose(const trl_graph *g)
     if (trl__lazy_graph_begin(lazy, NULL) == 0) {
         const trl_graph *view = trl__lazy_graph_view(lazy);
         for (int32_t s = 0; s < view->states && s < STATES; s++) {
-            if (trl__lazy_graph_expand(lazy, s, NULL) < 0)
+            if (trl__lazy_graph_want(lazy, s, NULL) < 0 || trl__lazy_graph_expand(lazy, NULL) < 0)
                 break;
             for (uint64_t a = view->first[s]; a < view->end[s]; a++)
                 if (view->arcs[a].next < 0 || view->arcs[a].next >= view->states)

@@ -306,9 +306,45 @@ static void running_out_of_memory_is_survived(void **state)
     free_case(&c);
 }
 
+/* ---- Rows of words ---- */
+
+#define LONGEST_ROW 3000
+
+/* Rising numbers, now and then with a gap, a crowd or the same again: nothing that a guess by proportion could count on. */
+static uint32_t random_row(dice *d, int32_t *words)
+{
+    uint32_t count = (uint32_t)roll_int(d, 1, roll_int(d, 0, 1) ? 60 : LONGEST_ROW);
+    int32_t step = roll_int(d, 1, 50), word = roll_int(d, 1, 1000);
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = word;
+        word += roll_int(d, 0, 99) == 0 ? roll_int(d, 0, 100000) : roll_int(d, 0, step);
+        step = roll_int(d, 0, 299) == 0 ? roll_int(d, 1, 500) : step;
+    }
+    return count;
+}
+
+static void places_in_rows_are_found(void **state)
+{
+    (void)state;
+    static int32_t words[LONGEST_ROW];
+    trl__ngram_rows rows = {.word = words};
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        dice d = {.seed = seed, .stream = 77};
+        uint32_t count = random_row(&d, words);
+        for (int k = 0; k < 50; k++) {
+            uint32_t from = (uint32_t)roll_int(&d, 0, (int32_t)count - 1), expected = from;
+            int32_t word = words[roll_int(&d, 0, (int32_t)count - 1)] + roll_int(&d, -2, 2);
+            while (expected < count && words[expected] < word)
+                expected++;
+            assert_int_equal(trl__row_find(&rows, from, count, word), expected);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_in_rows_are_found),
         cmocka_unit_test(strings_and_costs_are_those_of_the_whole_graph),
         cmocka_unit_test(memory_does_not_matter),
         cmocka_unit_test(threads_and_the_past_do_not_matter),
