@@ -160,6 +160,23 @@ static int open_lattices(job *j)
     return 0;
 }
 
+/* Puts a corpus behind the last one that has utterances of its own, if it can be: so that several sound files are decoded side by side. */
+static int join_input(job *j, size_t number)
+{
+    trl_error err;
+    size_t before = number;
+    while (before > 0 && !j->inputs[before - 1].corpus)
+        before--;
+    int joined = before > 0 ? trl_corpus_append(j->inputs[before - 1].corpus, j->inputs[number].corpus, &err) : 0;
+    if (joined < 0)
+        return cli_failure(&err);
+    if (joined) {
+        trl_corpus_destroy(j->inputs[number].corpus);
+        j->inputs[number].corpus = NULL;
+    }
+    return 0;
+}
+
 static int read_inputs(job *j, char **paths, size_t count)
 {
     int code = 0;
@@ -167,9 +184,12 @@ static int read_inputs(job *j, char **paths, size_t count)
     j->inputs = calloc(count, sizeof *j->inputs);
     if (!j->inputs)
         return cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
-    for (size_t i = 0; code == 0 && i < count; i++)
+    for (size_t i = 0; code == 0 && i < count; i++) {
         code = corpus_input_read(paths[i], &j->reading, j->values->corpus.skip_bad, &j->inputs[i].findings,
                                  &j->inputs[i].corpus);
+        if (code == 0)
+            code = join_input(j, i);
+    }
     return code;
 }
 
@@ -341,11 +361,14 @@ static int decode_inputs(job *j, trl_error *err)
     int code = 0;
     size_t count = 0;
     for (size_t i = 0; i < j->count; i++)
-        count += j->options.only ? 1 : trl_corpus_count(j->inputs[i].corpus);
+        if (j->inputs[i].corpus)
+            count += j->options.only ? 1 : trl_corpus_count(j->inputs[i].corpus);
     count *= (size_t)trl_decode_passes(j->model, &j->options);
     j->options.progress = cli_progress(&j->values->common, "decoding", "utt", count);
     for (size_t i = 0; code == 0 && i < j->count; i++) {
         trl_decode_summary summary;
+        if (!j->inputs[i].corpus)
+            continue;
         code = trl_decode_corpus(j->model, j->graph, j->inputs[i].corpus, &j->options, j->pool, j->inputs[i].findings,
                                  use_decoding, j, &summary, err);
         if (code == 0)

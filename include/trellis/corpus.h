@@ -89,6 +89,10 @@ TRL_API int trl_corpus_read(const char *path, const trl_corpus_options *options,
                             trl_corpus **out, trl_error *err);
 TRL_API void trl_corpus_destroy(trl_corpus *corpus);
 
+/* Puts copies of another corpus's utterances behind those of this one, in their order, unless they share an id or a speaker: then nothing is done. Returns 1: they are there, 0: not, or
+ * TRL_ENOMEM, after which the corpus can only be destroyed. */
+TRL_API int trl_corpus_append(trl_corpus *corpus, const trl_corpus *other, trl_error *err);
+
 TRL_API size_t trl_corpus_count(const trl_corpus *corpus);
 TRL_API const trl_utterance *trl_corpus_get(const trl_corpus *corpus, size_t index);
 TRL_API long trl_corpus_find(const trl_corpus *corpus, const char *id); /* -1: not there */

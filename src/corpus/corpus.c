@@ -256,6 +256,41 @@ int trl__corpus_finish(trl_corpus *corpus, trl_error *err)
     return code;
 }
 
+static int is_known(const trl_corpus *corpus, const trl_utterance *u)
+{
+    return trl_corpus_find(corpus, u->id) >= 0 ||
+           trl__strings_find(&corpus->speakers, u->speaker, strlen(u->speaker)) >= 0;
+}
+
+static int append_copy(trl_corpus *corpus, const trl_utterance *u, trl_error *err)
+{
+    size_t number;
+    int code = trl__corpus_add(corpus, u, &number, err);
+    if (code < 0)
+        return code;
+    trl_utterance *copy = &corpus->utterances[number];
+    copy->text = u->text ? trl__arena_copy(&corpus->arena, u->text, strlen(u->text)) : NULL;
+    copy->text_source = u->text_source ? shared_copy(corpus, u->text_source) : NULL;
+    long speaker = trl__strings_add(&corpus->speakers, copy->speaker, strlen(copy->speaker));
+    if ((u->text && !copy->text) || (u->text_source && !copy->text_source) || speaker < 0)
+        return trl__fail_memory(err);
+    copy->speaker_index = (int32_t)speaker;
+    return 0;
+}
+
+int trl_corpus_append(trl_corpus *corpus, const trl_corpus *other, trl_error *err)
+{
+    for (size_t i = 0; i < other->count; i++)
+        if (is_known(corpus, &other->utterances[i]))
+            return 0;
+    for (size_t i = 0; i < other->count; i++) {
+        int code = append_copy(corpus, &other->utterances[i], err);
+        if (code < 0)
+            return code;
+    }
+    return 1;
+}
+
 int trl__part_is_valid(double start, double end)
 {
     return start >= 0 && start < LATEST_SECOND && end < LATEST_SECOND && (end < 0 || end > start);

@@ -89,6 +89,12 @@ times_are_near places.trm foreign.trg
 # ---- Single sounds ----
 decode 0 sounds/anna/anna01.wav sounds/ben/ben20.wav -q
 [ "$out" = "$(grep -E '^(anna01|ben20) ' found.txt)" ] || wrong "two sounds: $out"
+mapfile -t some < <(find sounds -name '*.wav' | LC_ALL=C sort -r | head -n 7)
+decode 0 "${some[@]}" -q -t 4
+[ "$out" = "$(LC_ALL=C sort -r found.txt | head -n 7)" ] || wrong "sounds side by side: $out"
+mkdir again && cp sounds/anna/anna01.wav again # two by one name
+decode 0 sounds/anna/anna01.wav again/anna01.wav sounds/ben/ben20.wav -q
+[ "$out" = "$(grep -E '^(anna01)' found.txt; grep -E '^(anna01|ben20)' found.txt)" ] || wrong "two by one name: $out"
 expect 0 "$TRELLIS" decode tones.trm loop.trg - -q <sounds/anna/anna01.wav
 [ "${out#* }" = "$(grep '^anna01 ' found.txt | cut -d' ' -f2-)" ] || wrong "standard input: $out"
 python3 -c "

@@ -360,6 +360,31 @@ static void test_single_sound(void **state)
     assert_string_equal(utterance("stdin")->path, "-");
 }
 
+/* Behind each other in their order, as they were, unless something would not be clear any more. */
+static void test_append(void **state)
+{
+    (void)state;
+    trl_corpus *other;
+    sound("two.wav", 100);
+    put("two.lab", "good  bye");
+    sound("one.wav", 100);
+    put("one.lab", "");
+    read_ok("two.wav");
+    assert_int_equal(trl_corpus_read(temp_path("one.wav"), NULL, findings, &other, &err), 0);
+    assert_int_equal(trl_corpus_append(corpus, other, &err), 1);
+    assert_int_equal(trl_corpus_append(corpus, other, &err), 0);
+    trl_corpus_destroy(other);
+    assert_int_equal(trl_corpus_count(corpus), 2);
+    assert_int_equal(trl_corpus_speakers(corpus), 2);
+    assert_string_equal(trl_corpus_get(corpus, 0)->id, "two");
+    assert_int_equal(trl_corpus_find(corpus, "one"), 1);
+    assert_string_equal(utterance("two")->text, "good bye");
+    assert_null(utterance("one")->text); /* it is empty: a finding */
+    assert_non_null(strstr(utterance("one")->text_source, "one.lab"));
+    assert_int_equal(utterance("one")->bad, 1);
+    assert_int_equal(utterance("one")->speaker_index, 1);
+}
+
 /* ---- Manifests ---- */
 
 static void test_manifest(void **state)
@@ -552,6 +577,7 @@ int main(void)
         TEST(test_text_that_nobody_needs),
         TEST(test_folder_links),
         TEST(test_single_sound),
+        TEST(test_append),
         TEST(test_manifest),
         TEST(test_manifest_broken),
         TEST(test_no_corpus),
