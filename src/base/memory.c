@@ -109,7 +109,6 @@ int trl__grow(void **array, size_t *capacity, size_t needed, size_t size)
     void *moved = trl__realloc(*array, larger, size);
     if (!moved)
         return -1;
-    wish_large(moved, larger * size);
     *array = moved;
     *capacity = larger;
     return 0;

@@ -11,7 +11,6 @@
 #define CHUNK 48        /* frames: three cache lines of scores for each tied state */
 #define PIECE_ROWS 16   /* tied states of a piece: some 0.1 ms */
 #define PIECE_FRAMES 16 /* where frames are shared out: each takes the weights of all rows */
-#define LEAST_SLOTS 2   /* one is searched, one is made */
 
 static int32_t chunk_end(const trl__scorer *s, int32_t chunk)
 {
@@ -117,10 +116,11 @@ static int search_chunk(trl__scorer *s, trl__decoder *decoder, int32_t chunk, tr
 static int begin_ahead(trl__scorer *s, int32_t begin, trl_error *err)
 {
     trl__ahead *a = &s->ahead;
-    int32_t slots = s->options.ahead / CHUNK + 1;
+    int32_t slots =
+        s->team ? s->options.ahead / CHUNK + 2 : 1; /* one is searched; alone, it makes the next after that */
     a->begin = begin;
     a->chunks = (s->frames - begin + CHUNK - 1) / CHUNK;
-    a->slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > a->chunks ? a->chunks : slots;
+    a->slots = slots > a->chunks ? a->chunks : slots;
     a->pieces = count_pieces(s);
     size_t scores = (size_t)a->slots * (size_t)s->tied_states * CHUNK;
     if (scores > a->score_capacity) {
