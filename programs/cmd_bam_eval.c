@@ -49,14 +49,15 @@ static void print_hits(const trl_bam_run *r)
 /* The first rows of Tables I and II: the first-pass model as its own second pass. */
 static void print_first_pass(const trl_bam_lists *lists, const trl_bam_weights *weights)
 {
+    uint64_t size = trl_bam_lists_run(lists)->model_gaussians;
     trl_bam_weights alone = *weights, mixed = *weights, first = *weights;
     alone.lambda = 0;
     first.lambda = 1;
     printf("%-7.2f                                  the best of every list\n",
            100 * trl_word_error_rate(trl_bam_errors_least(lists)));
-    bam_print_row("first-pass model again", &alone, 0, trl_bam_errors_again(lists, &alone), 0);
-    bam_print_row("first-pass model again", &mixed, 0, trl_bam_errors_again(lists, &mixed), 0);
-    bam_print_row("first pass", &first, 0, trl_bam_errors(lists, &first), 0);
+    bam_print_row("first-pass model again", &alone, 0, trl_bam_errors_again(lists, &alone), size);
+    bam_print_row("first-pass model again", &mixed, 0, trl_bam_errors_again(lists, &mixed), size);
+    bam_print_row("first pass", &first, 0, trl_bam_errors(lists, &first), size);
 }
 
 static int check_options(const struct eval_values *v)

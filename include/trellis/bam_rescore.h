@@ -68,8 +68,8 @@ typedef struct trl_bam_run {
     int order, word_boundaries;
     int64_t least_frames, most_frames;
     double alpha, beta;
-    uint64_t gaussians;
-    double hours; /* of the data that the store was made of, as the caller says; 0: not said */
+    uint64_t gaussians, model_gaussians; /* of the store, and of the first-pass model */
+    double hours;                        /* of the data that the store was made of, as the caller says; 0: not said */
     trl_bam_weights weights;
     uint64_t hit[TRL_BAM_ORDER_MOST + 1]
                 [TRL_BAM_ORDER_MOST + 1]; /* segments by left and right context of their M-phone */

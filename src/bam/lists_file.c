@@ -147,6 +147,7 @@ static int read_run(trl_bam_lists *l, const trl__text *text, const json_t *o, tr
     r->alpha = number(o, "alpha");
     r->beta = number(o, "beta");
     r->gaussians = (uint64_t)whole(o, "gaussians");
+    r->model_gaussians = (uint64_t)whole(o, "model_gaussians");
     r->hours = number(o, "hours");
     r->weights = (trl_bam_weights){number(o, "lambda"), number(o, "back_off"), number(o, "lm_weight")};
     r->first_pass = (uint64_t)whole(o, "first_pass");
@@ -255,10 +256,10 @@ static int put_run(trl_file *f, const trl_bam_run *r, trl_error *err)
                   {"lm_weight", r->weights.lm_weight}};
     int code = trl_file_print(f, err,
                               "{\"bam\":{\"rescored\":%d,\"order\":%d,\"word_boundaries\":%d,\"min_frames\":%" PRId64
-                              ",\"max_frames\":%" PRId64 ",\"gaussians\":%" PRIu64 ",\"first_pass\":%" PRIu64
-                              ",\"lost\":%" PRIu64,
+                              ",\"max_frames\":%" PRId64 ",\"gaussians\":%" PRIu64 ",\"model_gaussians\":%" PRIu64
+                              ",\"first_pass\":%" PRIu64 ",\"lost\":%" PRIu64,
                               r->rescored, r->order, r->word_boundaries, r->least_frames, r->most_frames, r->gaussians,
-                              r->first_pass, r->lost);
+                              r->model_gaussians, r->first_pass, r->lost);
     for (size_t i = 0; code == 0 && i < sizeof fields / sizeof *fields; i++)
         code = put_number(f, fields[i].name, fields[i].value, err);
     for (int left = 0; code == 0 && left <= r->order; left++) {

@@ -312,6 +312,7 @@ static int open_lookups(rescoring *j, trl_error *err)
                                   .alpha = f->alpha,
                                   .beta = f->beta,
                                   .gaussians = first->gaussians,
+                                  .model_gaussians = (uint64_t)trl_model_gaussians(j->model),
                                   .weights = trl_bam_weights_defaults()};
     return trl__bam_unit_symbols(first->phones, j->model, &j->unit_symbol, err);
 }
@@ -320,8 +321,9 @@ static int open_lookups(rescoring *j, trl_error *err)
 static int be_own_second(rescoring *j, trl_error *err)
 {
     j->order = 1;
+    uint64_t gaussians = (uint64_t)trl_model_gaussians(j->model);
     j->lists->run = (trl_bam_run){
-        .rescored = 2, .gaussians = (uint64_t)trl_model_gaussians(j->model), .weights = trl_bam_weights_defaults()};
+        .rescored = 2, .gaussians = gaussians, .model_gaussians = gaussians, .weights = trl_bam_weights_defaults()};
     int code = trl_bam_phones_of_model(j->model, 0, &j->phones, err);
     return code < 0 ? code : trl__bam_unit_symbols(j->phones, j->model, &j->unit_symbol, err);
 }
