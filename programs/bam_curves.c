@@ -8,6 +8,7 @@ typedef struct curves {
     const bam_curve_point *points;
     size_t count;
     int by_data;
+    double first_pass;
 } curves;
 
 static double place(const curves *c, size_t i)
@@ -53,29 +54,34 @@ static void write_title(FILE *script, const trl_bam_run *r)
 static void write_script(FILE *script, const void *user)
 {
     const curves *c = user;
-    int lines = 0;
+    double low = place(c, 0), high = low;
+    for (size_t i = 0; i < c->count; i++) {
+        low = place(c, i) < low ? place(c, i) : low;
+        high = place(c, i) > high ? place(c, i) : high;
+    }
     for (size_t i = 0; i < c->count; i++)
         if (begins_line(c, i))
             write_line(script, c, i);
     fprintf(script,
-            "set encoding utf8\nset logscale x\nset format x '%%.10g'\nset border 3 lc rgb '#808080'\n"
-            "set tics nomirror textcolor rgb '#404040'\nset grid lc rgb '#e0e0e0'\nset offsets graph 0.05, graph 0.05, "
-            "graph 0.1, graph 0.1\n"
-            "set key below\nset ylabel 'word error rate, %%'\nset xlabel '%s'\nplot ",
-            c->by_data ? "training data, hours" : "Gaussians");
+            "set encoding utf8\nset logscale x\nset xrange [%.9g:%.9g]\nset format x '%%.10g'\n"
+            "set border 3 lc rgb '#808080'\nset tics nomirror textcolor rgb '#404040'\nset grid lt 1 lc rgb '#e8e8e8'\n"
+            "set offsets 0, 0, graph 0.1, graph 0.1\nset key outside right center\n"
+            "set ylabel 'word error rate, %%'\nset xlabel '%s'\n"
+            "plot %.9g with lines lw 2 dt 2 lc rgb '#808080' title 'first pass'",
+            low / 1.3, high * 1.3, c->by_data ? "training data, hours" : "Gaussians", c->first_pass);
     for (size_t i = 0; i < c->count; i++) {
         if (!begins_line(c, i))
             continue;
-        fprintf(script, "%s$line%zu using 1:2 smooth unique with linespoints pt 7 ps 0.6 lw 2 title ",
-                lines++ > 0 ? ", " : "", i);
+        fprintf(script, ", $line%zu using 1:2 smooth unique with linespoints pt 7 ps 0.6 lw 2 title ", i);
         write_title(script, c->points[i].run);
     }
     fputc('\n', script);
 }
 
-int bam_curves_draw(const char *path, int by_data, const bam_curve_point *points, size_t count, trl_error *err)
+int bam_curves_draw(const char *path, int by_data, const bam_curve_point *points, size_t count, double first_pass,
+                    trl_error *err)
 {
-    const curves c = {points, count, by_data};
+    const curves c = {points, count, by_data, first_pass};
     char *picture;
     size_t size;
     for (size_t i = 0; i < count; i++)
@@ -84,7 +90,7 @@ int bam_curves_draw(const char *path, int by_data, const bam_curve_point *points
                              by_data ? "hours of training data are" : "Gaussians are",
                              by_data ? "; `trellis bam rescore --hours` keeps them" : "");
     int code =
-        gnuplot_draw("svg size 800,560 font 'Sans,12' background rgb 'white'", write_script, &c, &picture, &size, err);
+        gnuplot_draw("svg size 900,560 font 'Sans,12' background rgb 'white'", write_script, &c, &picture, &size, err);
     if (code == 0)
         code = cli_save(path, picture, size, err);
     free(picture);

@@ -12,8 +12,9 @@ typedef struct bam_curve_point {
     double error_rate; /* percent */
 } bam_curve_point;
 
-/* A line for each choice of order, alpha and beta, over the logarithm of hours (by_data) or Gaussians. SVG; the file appears when it is complete. Returns 0, TRL_EINVAL (a run whose hours
+/* A line for each choice of order, alpha and beta, over the logarithm of hours (by_data) or Gaussians, and the first pass's error rate. SVG; the file appears when it is complete. Returns 0, TRL_EINVAL (a run whose hours
  * are not known), TRL_ENOENT (no gnuplot, no such folder), TRL_EIO. */
-int bam_curves_draw(const char *path, int by_data, const bam_curve_point *points, size_t count, trl_error *err);
+int bam_curves_draw(const char *path, int by_data, const bam_curve_point *points, size_t count, double first_pass,
+                    trl_error *err);
 
 #endif

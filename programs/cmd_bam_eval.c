@@ -26,12 +26,14 @@ static trl_bam_weights choose_weights(const struct eval_values *v, const trl_bam
 /* The paper's Table IV: percent of all segments. Those that no M-phone was found for stand at 0, 0. */
 static void print_hits(const trl_bam_run *r)
 {
+    char label[200];
     uint64_t all = r->first_pass + r->lost;
+    bam_run_text(r, label, sizeof label);
     for (int left = 0; left <= r->order; left++)
         for (int right = 0; right <= r->order; right++)
             all += r->hit[left][right];
-    printf("\nM-phones found, by left and right context size ([001] Table IV); 0, 0: the first-pass model\n%-12s",
-           "left\\right");
+    printf("\n%s: M-phones found, by left and right context size ([001] Table IV); 0, 0: the first-pass model\n%-12s",
+           label, "left\\right");
     for (int right = 0; right <= r->order; right++)
         printf(" %8d", right);
     for (int left = 0; left <= r->order; left++) {
@@ -68,12 +70,12 @@ static int check_options(const struct eval_values *v)
     return trl_bam_weights_check(&w, &err) < 0 ? cli_usage_error(&cmd_bam_eval, "%s", err.text) : 0;
 }
 
-static int draw(const struct eval_values *v, const bam_curve_point *points, size_t count)
+static int draw(const struct eval_values *v, const bam_curve_point *points, size_t count, double first_pass)
 {
     trl_error err;
-    int code = v->plot_data ? bam_curves_draw(v->plot_data, 1, points, count, &err) : 0;
+    int code = v->plot_data ? bam_curves_draw(v->plot_data, 1, points, count, first_pass, &err) : 0;
     if (code == 0 && v->plot_size)
-        code = bam_curves_draw(v->plot_size, 0, points, count, &err);
+        code = bam_curves_draw(v->plot_size, 0, points, count, first_pass, &err);
     return code < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
@@ -99,7 +101,9 @@ static int evaluate(const struct eval_values *v, const bam_scored *s)
     for (size_t i = 0; v->hits && i < s->count; i++)
         if (trl_bam_lists_run(s->lists[i])->rescored == 1)
             print_hits(trl_bam_lists_run(s->lists[i]));
-    return draw(v, points, s->count);
+    trl_bam_weights first = choose_weights(v, trl_bam_lists_run(s->lists[0]));
+    first.lambda = 1;
+    return draw(v, points, s->count, 100 * trl_word_error_rate(trl_bam_errors(s->lists[0], &first)));
 }
 
 static int run_eval(void *values, int count, char **arguments)

@@ -23,6 +23,7 @@ merge_homophones() {
 }
 
 # DATA ORDER OPTION…: the word error rate of a store of this order; $data.trm, $data.nb and the corpus $data are there.
+# shellcheck disable=SC2154 # out is what expect leaves
 validate() {
     local data=$1 order=$2
     shift 2
