@@ -6,32 +6,32 @@
 
 /* ---- segments and keys ---- */
 
-static void forget(trl__batch *p)
+static void forget(trl__batch *b)
 {
-    trl__map_free(&p->segment_index);
-    trl__map_free(&p->key_index);
-    trl__arena_free(&p->arena);
-    p->segment_count = p->key_count = 0;
+    trl__map_free(&b->segment_index);
+    trl__map_free(&b->key_index);
+    trl__arena_free(&b->arena);
+    b->segment_count = b->key_count = 0;
 }
 
-void trl__batch_begin(trl__batch *p, int order)
+void trl__batch_begin(trl__batch *b, int order)
 {
-    forget(p);
-    p->order = order;
+    forget(b);
+    b->order = order;
 }
 
-void trl__batch_free(trl__batch *p)
+void trl__batch_free(trl__batch *b)
 {
-    forget(p);
-    trl__free(p->segments);
-    trl__free(p->keys);
-    trl__free(p->request);
-    trl__free(p->results);
-    *p = (trl__batch){0};
+    forget(b);
+    trl__free(b->segments);
+    trl__free(b->keys);
+    trl__free(b->request);
+    trl__free(b->results);
+    *b = (trl__batch){0};
 }
 
 /* The number of these bytes in the index, or `next`, which they get. 1: they are new, 0: not, -1: out of memory. */
-static int number_bytes(trl__batch *p, trl__map *index, const unsigned char *bytes, size_t size, size_t next,
+static int number_bytes(trl__batch *b, trl__map *index, const unsigned char *bytes, size_t size, size_t next,
                         int32_t *number, const unsigned char **copy)
 {
     uint64_t value = next;
@@ -39,76 +39,76 @@ static int number_bytes(trl__batch *p, trl__map *index, const unsigned char *byt
     *number = (int32_t)(found ? *found : next);
     if (found)
         return 0;
-    *copy = (const unsigned char *)trl__arena_copy(&p->arena, (const char *)bytes, size);
+    *copy = (const unsigned char *)trl__arena_copy(&b->arena, (const char *)bytes, size);
     return *copy ? trl__map_add(index, (const char *)*copy, size, &value) : -1;
 }
 
 /* A key and all that it backs off to; whatever is there already has its back-offs there, too. */
-static int add_keys(trl__batch *p, const unsigned char *longest, int32_t *number, trl_error *err)
+static int add_keys(trl__batch *b, const unsigned char *longest, int32_t *number, trl_error *err)
 {
     unsigned char key[TRL_BAM_KEY_MOST];
-    size_t size = trl_bam_key_size(p->order);
+    size_t size = trl_bam_key_size(b->order);
     int32_t at, before = -1;
     int added;
     memcpy(key, longest, size);
     *number = -1;
     do {
         const unsigned char *copy = NULL;
-        added = number_bytes(p, &p->key_index, key, size, p->key_count, &at, &copy);
-        if (added < 0 || TRL_GROW(p->keys, p->key_capacity, p->key_count + 1) < 0)
+        added = number_bytes(b, &b->key_index, key, size, b->key_count, &at, &copy);
+        if (added < 0 || TRL_GROW(b->keys, b->key_capacity, b->key_count + 1) < 0)
             return trl__fail_memory(err);
         if (added)
-            p->keys[p->key_count++] = (trl__batch_key){copy, -1, -1};
+            b->keys[b->key_count++] = (trl__batch_key){copy, -1, -1};
         if (before >= 0)
-            p->keys[before].next = at;
+            b->keys[before].next = at;
         *number = *number < 0 ? at : *number;
         before = at;
-    } while (added && trl_bam_key_back_off(p->order, key));
+    } while (added && trl_bam_key_back_off(b->order, key));
     return 0;
 }
 
-int trl__batch_add(trl__batch *p, const unsigned char *key, int32_t first, int32_t end, int32_t tied, int32_t *segment,
+int trl__batch_add(trl__batch *b, const unsigned char *key, int32_t first, int32_t end, int32_t tied, int32_t *segment,
                    trl_error *err)
 {
     unsigned char record[TRL_BAM_KEY_MOST + 12];
     const unsigned char *copy;
-    size_t size = trl_bam_key_size(p->order);
+    size_t size = trl_bam_key_size(b->order);
     int32_t number;
     memcpy(record, key, size);
     trl__put_le32(record + size, (uint32_t)first);
     trl__put_le32(record + size + 4, (uint32_t)end);
     trl__put_le32(record + size + 8, (uint32_t)tied);
-    int added = number_bytes(p, &p->segment_index, record, size + 12, p->segment_count, segment, &copy);
-    if (added < 0 || TRL_GROW(p->segments, p->segment_capacity, p->segment_count + 1) < 0)
+    int added = number_bytes(b, &b->segment_index, record, size + 12, b->segment_count, segment, &copy);
+    if (added < 0 || TRL_GROW(b->segments, b->segment_capacity, b->segment_count + 1) < 0)
         return trl__fail_memory(err);
     if (!added)
         return 0;
-    int code = add_keys(p, key, &number, err);
-    p->segments[p->segment_count++] = (trl__batch_segment){
+    int code = add_keys(b, key, &number, err);
+    b->segments[b->segment_count++] = (trl__batch_segment){
         .key = number, .found = -1, .first = first, .end = end, .tied = tied, .outcome = TRL__BATCH_FIRST_PASS};
     return code;
 }
 
-static void resolve(trl__batch *p, trl__batch_segment *s)
+static void resolve(trl__batch *b, trl__batch_segment *s)
 {
     int32_t k = s->key;
-    while (k >= 0 && p->results[k].status == TRL__LOOKUP_MISSING)
-        k = p->keys[k].next;
-    s->found = k >= 0 && p->results[k].status == TRL__LOOKUP_FOUND ? k : -1;
+    while (k >= 0 && b->results[k].status == TRL__LOOKUP_MISSING)
+        k = b->keys[k].next;
+    s->found = k >= 0 && b->results[k].status == TRL__LOOKUP_FOUND ? k : -1;
     s->outcome = k < 0 ? TRL__BATCH_FIRST_PASS : s->found < 0 ? TRL__BATCH_LOST : TRL__BATCH_FOUND;
 }
 
-int trl__batch_fetch(trl__batch *p, trl__lookup *lookup, trl_error *err)
+int trl__batch_fetch(trl__batch *b, trl__lookup *lookup, trl_error *err)
 {
-    size_t size = trl_bam_key_size(p->order);
-    if (TRL_GROW(p->request, p->request_capacity, p->key_count * size + 1) < 0 ||
-        TRL_GROW(p->results, p->result_capacity, p->key_count + 1) < 0)
+    size_t size = trl_bam_key_size(b->order);
+    if (TRL_GROW(b->request, b->request_capacity, b->key_count * size + 1) < 0 ||
+        TRL_GROW(b->results, b->result_capacity, b->key_count + 1) < 0)
         return trl__fail_memory(err);
-    for (size_t i = 0; i < p->key_count; i++)
-        memcpy(p->request + i * size, p->keys[i].bytes, size);
-    int code = lookup->fetch(lookup, p->request, p->key_count, p->results, err);
-    for (size_t i = 0; code == 0 && i < p->segment_count; i++)
-        resolve(p, &p->segments[i]);
+    for (size_t i = 0; i < b->key_count; i++)
+        memcpy(b->request + i * size, b->keys[i].bytes, size);
+    int code = lookup->fetch(lookup, b->request, b->key_count, b->results, err);
+    for (size_t i = 0; code == 0 && i < b->segment_count; i++)
+        resolve(b, &b->segments[i]);
     return code;
 }
 
@@ -151,15 +151,15 @@ static double row_sum(const trl__batch_scorer *w, size_t row)
 }
 
 /* The mixtures that segments use, as tied states of a model of their own. */
-static int gather_mixtures(trl__batch *p, int32_t dim, trl_model **out, trl_error *err)
+static int gather_mixtures(trl__batch *b, int32_t dim, trl_model **out, trl_error *err)
 {
     size_t mixtures = 0, gaussians = 0, at = 0, width = (size_t)dim;
-    for (size_t i = 0; i < p->segment_count; i++) {
-        int32_t k = p->segments[i].found;
-        if (k < 0 || p->keys[k].mixture >= 0)
+    for (size_t i = 0; i < b->segment_count; i++) {
+        int32_t k = b->segments[i].found;
+        if (k < 0 || b->keys[k].mixture >= 0)
             continue;
-        p->keys[k].mixture = (int32_t)mixtures++;
-        gaussians += (size_t)p->results[k].mixture.components;
+        b->keys[k].mixture = (int32_t)mixtures++;
+        gaussians += (size_t)b->results[k].mixture.components;
     }
     *out = NULL;
     if (mixtures == 0)
@@ -178,11 +178,11 @@ static int gather_mixtures(trl__batch *p, int32_t dim, trl_model **out, trl_erro
         trl__free(variance);
         return trl__fail_memory(err);
     }
-    for (size_t i = 0; i < p->segment_count; i++) {
-        int32_t k = p->segments[i].found;
-        if (k < 0 || p->keys[k].mixture != made)
+    for (size_t i = 0; i < b->segment_count; i++) {
+        int32_t k = b->segments[i].found;
+        if (k < 0 || b->keys[k].mixture != made)
             continue;
-        const trl_bam_mixture *m = &p->results[k].mixture;
+        const trl_bam_mixture *m = &b->results[k].mixture;
         size_t count = (size_t)m->components;
         first[made++] = (int32_t)at;
         memcpy(weight + at, m->log_weight, count * sizeof *weight);
@@ -196,57 +196,57 @@ static int gather_mixtures(trl__batch *p, int32_t dim, trl_model **out, trl_erro
     return 0;
 }
 
-static int score_first_pass(trl__batch *p, trl__batch_scorer *w, const trl_matrix *frames,
+static int score_first_pass(trl__batch *b, trl__batch_scorer *w, const trl_matrix *frames,
                             const trl__parameters *parameters, trl_error *err)
 {
-    for (size_t i = 0; i < p->segment_count; i++)
-        w->rows[i] = (trl__row){.tied = p->segments[i].tied, .first = p->segments[i].first, .end = p->segments[i].end};
-    int code = score_rows(w, parameters, frames, p->segment_count, err);
-    for (size_t i = 0; code == 0 && i < p->segment_count; i++)
-        p->segments[i].again = p->segments[i].bam = row_sum(w, i);
+    for (size_t i = 0; i < b->segment_count; i++)
+        w->rows[i] = (trl__row){.tied = b->segments[i].tied, .first = b->segments[i].first, .end = b->segments[i].end};
+    int code = score_rows(w, parameters, frames, b->segment_count, err);
+    for (size_t i = 0; code == 0 && i < b->segment_count; i++)
+        b->segments[i].again = b->segments[i].bam = row_sum(w, i);
     return code;
 }
 
-static int score_mixtures(trl__batch *p, trl__batch_scorer *w, const trl_matrix *frames, const trl_model *mixtures,
+static int score_mixtures(trl__batch *b, trl__batch_scorer *w, const trl_matrix *frames, const trl_model *mixtures,
                           trl_error *err)
 {
     trl__parameters *parameters;
     size_t rows = 0, row = 0;
-    for (size_t i = 0; i < p->segment_count; i++) {
-        const trl__batch_segment *s = &p->segments[i];
+    for (size_t i = 0; i < b->segment_count; i++) {
+        const trl__batch_segment *s = &b->segments[i];
         if (s->found >= 0)
-            w->rows[rows++] = (trl__row){.tied = p->keys[s->found].mixture, .first = s->first, .end = s->end};
+            w->rows[rows++] = (trl__row){.tied = b->keys[s->found].mixture, .first = s->first, .end = s->end};
     }
     int code = trl__device_load_model(w->device, mixtures, NULL, &parameters, err);
     if (code < 0)
         return code;
     code = score_rows(w, parameters, frames, rows, err);
-    for (size_t i = 0; code == 0 && i < p->segment_count; i++)
-        if (p->segments[i].found >= 0)
-            p->segments[i].bam = row_sum(w, row++);
+    for (size_t i = 0; code == 0 && i < b->segment_count; i++)
+        if (b->segments[i].found >= 0)
+            b->segments[i].bam = row_sum(w, row++);
     trl__parameters_free(parameters);
     return code;
 }
 
-int trl__batch_score(trl__batch *p, trl__batch_scorer *w, const trl_matrix *frames, const trl__parameters *first_pass,
+int trl__batch_score(trl__batch *b, trl__batch_scorer *s, const trl_matrix *frames, const trl__parameters *first_pass,
                      trl_error *err)
 {
     trl_model *mixtures = NULL;
-    if (p->segment_count == 0)
+    if (b->segment_count == 0)
         return 0;
-    if (TRL_GROW(w->rows, w->row_capacity, p->segment_count) < 0)
+    if (TRL_GROW(s->rows, s->row_capacity, b->segment_count) < 0)
         return trl__fail_memory(err);
-    int code = score_first_pass(p, w, frames, first_pass, err);
+    int code = score_first_pass(b, s, frames, first_pass, err);
     if (code == 0)
-        code = gather_mixtures(p, (int32_t)frames->cols, &mixtures, err);
+        code = gather_mixtures(b, (int32_t)frames->cols, &mixtures, err);
     if (code == 0 && mixtures)
-        code = score_mixtures(p, w, frames, mixtures, err);
+        code = score_mixtures(b, s, frames, mixtures, err);
     trl_model_destroy(mixtures);
     return code;
 }
 
-void trl__batch_scorer_free(trl__batch_scorer *w)
+void trl__batch_scorer_free(trl__batch_scorer *s)
 {
-    trl__free(w->rows);
-    trl__free(w->scores);
+    trl__free(s->rows);
+    trl__free(s->scores);
 }
