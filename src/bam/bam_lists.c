@@ -31,18 +31,26 @@ double trl_bam_score(const trl_bam_hypothesis *h, const trl_bam_weights *w)
     return acoustic / w->lm_weight + h->language;
 }
 
-size_t trl_bam_choose(trl_bam_list list, const trl_bam_weights *weights)
+size_t trl__list_choose(trl_bam_list list, const trl_bam_weights *weights, int again)
 {
     size_t best = 0;
-    double highest = trl_bam_score(&list.hypotheses[0], weights);
-    for (size_t i = 1; i < list.count; i++) {
-        double score = trl_bam_score(&list.hypotheses[i], weights);
-        if (score > highest) {
+    double highest = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        trl_bam_hypothesis h = list.hypotheses[i];
+        h.bam = again ? h.again : h.bam;
+        h.missing = again ? 0 : h.missing;
+        double score = trl_bam_score(&h, weights);
+        if (i == 0 || score > highest) {
             best = i;
             highest = score;
         }
     }
     return best;
+}
+
+size_t trl_bam_choose(trl_bam_list list, const trl_bam_weights *weights)
+{
+    return trl__list_choose(list, weights, 0);
 }
 
 /* ---- lists ---- */

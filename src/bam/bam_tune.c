@@ -1,7 +1,7 @@
 /* Word errors of rescored lists: those of every hypothesis are counted once, by the scorer; a choice of weights only adds some of them up. */
 #include "bam/bam_lists.h"
 #include "base/fail.h"
-#include "decode/transcripts.h"
+#include "decode/score_data.h"
 
 #include <string.h>
 
@@ -40,12 +40,8 @@ static int take_counts(trl_bam_lists *l, size_t rank, const trl_score *score, tr
         const trl__list *list = trl__lists_find(l, u->id);
         if (list && !u->missing)
             trl__list_hypotheses(l, list)[rank].counts = u->counts;
-        else if (!list && rank == 0) {
-            l->listless.words += u->counts.words;
-            l->listless.deletions += u->counts.deletions;
-            l->listless.utterances++;
-            l->listless.wrong += u->counts.wrong;
-        }
+        else if (!list && rank == 0)
+            trl__counts_add(&l->listless, &u->counts);
     }
     return 0;
 }
@@ -95,47 +91,24 @@ int trl_bam_lists_score(trl_bam_lists *l, const trl_transcripts *said, int only_
 
 /* ---- sums ---- */
 
-static void add(trl_counts *sum, const trl_counts *more)
+static trl_counts sum_chosen(const trl_bam_lists *l, const trl_bam_weights *weights, int again)
 {
-    sum->words += more->words;
-    sum->correct += more->correct;
-    sum->substitutions += more->substitutions;
-    sum->deletions += more->deletions;
-    sum->insertions += more->insertions;
-    sum->utterances += more->utterances;
-    sum->wrong += more->wrong;
+    trl_counts sum = l->listless;
+    for (size_t i = 0; i < l->count; i++) {
+        trl_bam_list list = trl_bam_lists_get(l, i);
+        trl__counts_add(&sum, &list.hypotheses[trl__list_choose(list, weights, again)].counts);
+    }
+    return sum;
 }
 
 trl_counts trl_bam_errors(const trl_bam_lists *l, const trl_bam_weights *weights)
 {
-    trl_counts sum = l->listless;
-    for (size_t i = 0; i < l->count; i++) {
-        trl_bam_list list = trl_bam_lists_get(l, i);
-        add(&sum, &list.hypotheses[trl_bam_choose(list, weights)].counts);
-    }
-    return sum;
+    return sum_chosen(l, weights, 0);
 }
 
 trl_counts trl_bam_errors_again(const trl_bam_lists *l, const trl_bam_weights *weights)
 {
-    trl_counts sum = l->listless;
-    for (size_t i = 0; i < l->count; i++) {
-        trl_bam_list list = trl_bam_lists_get(l, i);
-        size_t best = 0;
-        double highest = 0;
-        for (size_t k = 0; k < list.count; k++) {
-            trl_bam_hypothesis h = list.hypotheses[k];
-            h.bam = h.again;
-            h.missing = 0;
-            double score = trl_bam_score(&h, weights);
-            if (k == 0 || score > highest) {
-                best = k;
-                highest = score;
-            }
-        }
-        add(&sum, &list.hypotheses[best].counts);
-    }
-    return sum;
+    return sum_chosen(l, weights, 1);
 }
 
 trl_counts trl_bam_errors_least(const trl_bam_lists *l)
@@ -147,7 +120,7 @@ trl_counts trl_bam_errors_least(const trl_bam_lists *l)
         for (size_t k = 1; k < list.count; k++)
             if (trl_errors(list.hypotheses[k].counts) < trl_errors(best->counts))
                 best = &list.hypotheses[k];
-        add(&sum, &best->counts);
+        trl__counts_add(&sum, &best->counts);
     }
     return sum;
 }

@@ -2,7 +2,6 @@
 #include "bam/bam_lists.h"
 #include "base/fail.h"
 #include "base/json_text.h"
-#include "base/text_file.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -211,27 +210,34 @@ static int check_scores(const trl_bam_lists *l, trl_error *err)
     return 0;
 }
 
-int trl_bam_lists_read(const char *path, trl_bam_lists **out, trl_error *err)
+int trl__lists_parse(const char *name, trl__text *text, trl_bam_lists **out, trl_error *err)
 {
-    trl__text text;
     trl_bam_lists *l = NULL;
+    int code = trl__lists_create(name, &l, err);
     *out = NULL;
-    int code = trl__text_read(path, &text, err);
-    if (code < 0)
-        return code;
-    code = trl__lists_create(path, &l, err);
     if (code == 0)
         code =
-            text.bytes[strspn(text.bytes, " \t\r\n")] == '{' ? read_objects(l, &text, err) : read_lines(l, &text, err);
-    trl__text_free(&text);
+            text->bytes[strspn(text->bytes, " \t\r\n")] == '{' ? read_objects(l, text, err) : read_lines(l, text, err);
     if (code == 0 && l->count == 0)
-        code = trl__fail(err, TRL_EFORMAT, "%s: there is no list in it", path);
+        code = trl__fail(err, TRL_EFORMAT, "%s: there is no list in it", name);
     if (code == 0)
         code = check_scores(l, err);
     if (code < 0)
         trl_bam_lists_destroy(l);
     else
         *out = l;
+    return code;
+}
+
+int trl_bam_lists_read(const char *path, trl_bam_lists **out, trl_error *err)
+{
+    trl__text text;
+    *out = NULL;
+    int code = trl__text_read(path, &text, err);
+    if (code < 0)
+        return code;
+    code = trl__lists_parse(path, &text, out, err);
+    trl__text_free(&text);
     return code;
 }
 

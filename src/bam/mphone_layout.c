@@ -3,19 +3,19 @@
 #include "base/memory.h"
 
 int trl__layout_make(trl__layout *l, const trl_bam_phones *phones, const uint16_t *unit_symbol,
-                     const trl__segmentation *g, trl_error *err)
+                     const trl__segmentation *s, trl_error *err)
 {
     int32_t boundary = trl_bam_phones_boundary(phones);
-    size_t count = g->phones.count;
+    size_t count = s->phones.count;
     l->length = 0;
     if (TRL_GROW(l->symbols, l->symbol_capacity, 2 * count + 1) < 0 ||
         TRL_GROW(l->places, l->place_capacity, count + 1) < 0)
         return trl__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        if (boundary >= 0 && i > 0 && g->phones.items[i].index != g->phones.items[i - 1].index)
+        if (boundary >= 0 && i > 0 && s->phones.items[i].index != s->phones.items[i - 1].index)
             l->symbols[l->length++] = boundary;
         l->places[i] = l->length;
-        l->symbols[l->length++] = unit_symbol[g->phones.items[i].id];
+        l->symbols[l->length++] = unit_symbol[s->phones.items[i].id];
     }
     return 0;
 }

@@ -150,49 +150,63 @@ static double row_sum(const trl__batch_scorer *w, size_t row)
     return sum;
 }
 
-/* The mixtures that segments use, as tied states of a model of their own. */
-static int gather_mixtures(trl__batch *b, int32_t dim, trl_model **out, trl_error *err)
+/* Numbers the mixtures that segments use, in the order in which they come; *gaussians is how many they have. */
+static size_t number_mixtures(trl__batch *b, size_t *gaussians)
 {
-    size_t mixtures = 0, gaussians = 0, at = 0, width = (size_t)dim;
+    size_t mixtures = 0;
+    *gaussians = 0;
     for (size_t i = 0; i < b->segment_count; i++) {
         int32_t k = b->segments[i].found;
         if (k < 0 || b->keys[k].mixture >= 0)
             continue;
         b->keys[k].mixture = (int32_t)mixtures++;
-        gaussians += (size_t)b->results[k].mixture.components;
+        *gaussians += (size_t)b->results[k].mixture.components;
     }
-    *out = NULL;
-    if (mixtures == 0)
-        return 0;
-    int code = trl__model_new(dim, out, err);
-    if (code < 0)
-        return code;
-    int32_t *first = trl__alloc_aligned(mixtures + 1, sizeof *first), made = 0;
-    float *weight = trl__alloc_aligned(gaussians, sizeof *weight);
-    float *mean = trl__alloc_aligned(gaussians * width, sizeof *mean);
-    float *variance = trl__alloc_aligned(gaussians * width, sizeof *variance);
-    if (!first || !weight || !mean || !variance) {
-        trl__free(first);
-        trl__free(weight);
-        trl__free(mean);
-        trl__free(variance);
-        return trl__fail_memory(err);
-    }
+    return mixtures;
+}
+
+static void copy_mixtures(const trl__batch *b, size_t dim, const trl__model_mixtures *to)
+{
+    int32_t made = 0;
+    size_t at = 0;
     for (size_t i = 0; i < b->segment_count; i++) {
         int32_t k = b->segments[i].found;
         if (k < 0 || b->keys[k].mixture != made)
             continue;
         const trl_bam_mixture *m = &b->results[k].mixture;
         size_t count = (size_t)m->components;
-        first[made++] = (int32_t)at;
-        memcpy(weight + at, m->log_weight, count * sizeof *weight);
-        memcpy(mean + at * width, m->mean, count * width * sizeof *mean);
-        memcpy(variance + at * width, m->variance, count * width * sizeof *variance);
+        memcpy(to->log_weight + at, m->log_weight, count * sizeof(float));
+        memcpy(to->mean + at * dim, m->mean, count * dim * sizeof(float));
+        memcpy(to->variance + at * dim, m->variance, count * dim * sizeof(float));
         at += count;
+        to->first_gaussian[++made] = (int32_t)at;
     }
-    first[made] = (int32_t)at;
-    (*out)->tied_states = made;
-    trl__model_set_mixtures(*out, first, weight, mean, variance);
+}
+
+/* The mixtures that segments use, as tied states of a model of their own; NULL: there are none. */
+static int gather_mixtures(trl__batch *b, int32_t dim, trl_model **out, trl_error *err)
+{
+    size_t gaussians, mixtures = number_mixtures(b, &gaussians), width = (size_t)dim;
+    *out = NULL;
+    if (mixtures == 0)
+        return 0;
+    const trl__model_mixtures to = {.first_gaussian = trl__alloc_aligned(mixtures + 1, sizeof(int32_t)),
+                                    .log_weight = trl__alloc_aligned(gaussians, sizeof(float)),
+                                    .mean = trl__alloc_aligned(gaussians * width, sizeof(float)),
+                                    .variance = trl__alloc_aligned(gaussians * width, sizeof(float))};
+    int code = to.first_gaussian && to.log_weight && to.mean && to.variance ? trl__model_new(dim, out, err)
+                                                                            : trl__fail_memory(err);
+    if (code < 0) {
+        trl__free(to.first_gaussian);
+        trl__free(to.log_weight);
+        trl__free(to.mean);
+        trl__free(to.variance);
+        return code;
+    }
+    to.first_gaussian[0] = 0;
+    copy_mixtures(b, width, &to);
+    (*out)->tied_states = (int32_t)mixtures;
+    trl__model_set_mixtures(*out, to.first_gaussian, to.log_weight, to.mean, to.variance);
     return 0;
 }
 

@@ -258,6 +258,54 @@ static void test_batch(void **state)
     trl__device_close(device);
 }
 
+/* Without memory: the reason is said, and nothing is left behind. */
+static void test_memory(void **state)
+{
+    (void)state;
+    dice d = {.seed = 4};
+    fake_lookup f;
+    random_mixture tied[TIED];
+    trl_matrix frames = {0};
+    trl__device *device;
+    trl__stream *stream;
+    trl__parameters *parameters;
+    roll_store(&d, &f);
+    for (int i = 0; i < TIED; i++)
+        tied[i] = roll_mixture(&d);
+    trl_model *model = first_pass_model(tied);
+    must(trl__device_open("cpu", 0, &device, &err));
+    must(trl__stream_create(device, &stream, &err));
+    must(trl__device_load_model(device, model, NULL, &parameters, &err));
+    must(trl_matrix_resize(&frames, FRAMES, DIM, &err));
+    memset(frames.data, 0, (size_t)FRAMES * DIM * sizeof(float));
+    for (long n = 1, code = TRL_ENOMEM; code != 0; n++) {
+        trl__batch batch = {0};
+        trl__batch_scorer scorer = {.device = device, .stream = stream};
+        unsigned char key[TRL_BAM_KEY_MOST];
+        int32_t number;
+        trl__memory_fail_after(n);
+        trl__batch_begin(&batch, f.order);
+        code = 0;
+        for (int i = 0; code == 0 && i < 20; i++) {
+            trl_bam_key_write(&f.mphone[i % f.count], f.order, key);
+            code = trl__batch_add(&batch, key, i, i + 3, i % TIED, &number, &err);
+        }
+        if (code == 0)
+            code = trl__batch_fetch(&batch, &f.base, &err);
+        if (code == 0)
+            code = trl__batch_score(&batch, &scorer, &frames, parameters, &err);
+        trl__memory_fail_after(0);
+        assert_true(code == 0 || code == TRL_ENOMEM);
+        trl__batch_free(&batch);
+        trl__batch_scorer_free(&scorer);
+    }
+    trl__parameters_free(parameters);
+    trl__stream_destroy(stream);
+    trl__device_close(device);
+    trl_matrix_free(&frames);
+    trl_model_destroy(model);
+}
+
 static int compare_with_lookup(void *user, const unsigned char *key, const trl_bam_mixture *mixture, trl_error *error)
 {
     trl__lookup *lookup = user;
@@ -303,6 +351,7 @@ static void test_store(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_batch), cmocka_unit_test(test_store)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_batch), cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_store)};
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -251,6 +251,27 @@ static void test_weights(void **state)
         assert_int_equal(trl_bam_weights_check(&wrong[i], &err), TRL_EINVAL);
 }
 
+/* Whatever can't be had, nothing is left behind and the reason is said. */
+static void test_memory(void **state)
+{
+    (void)state;
+    dice d = {.seed = 2};
+    trl_bam_lists *l = random_lists(&d, 3), *back;
+    must(trl_bam_lists_write(l, temp_path("written"), &err));
+    static const char text[] = "a\t1\t2\t1\tx y\na\t2\t2\t1\tx\n";
+    temp_write("lists", text, sizeof text - 1);
+    for (int kind = 0; kind < 2; kind++)
+        for (long n = 1, code = TRL_ENOMEM; code != 0; n++) {
+            trl__memory_fail_after(n);
+            code = trl_bam_lists_read(temp_path(kind ? "written" : "lists"), &back, &err);
+            trl__memory_fail_after(0);
+            assert_true(code == 0 || code == TRL_ENOMEM);
+            if (code == 0)
+                trl_bam_lists_destroy(back);
+        }
+    trl_bam_lists_destroy(l);
+}
+
 /* ---- [001] Appendix A and eq. 1 ---- */
 
 /* P(chi-square > x) for 2 m degrees of freedom: a Poisson sum. */
@@ -295,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),       cmocka_unit_test(test_faults),
                                        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_tune),
-                                       cmocka_unit_test(test_weights),    cmocka_unit_test(test_sizes)};
+                                       cmocka_unit_test(test_memory),     cmocka_unit_test(test_weights),
+                                       cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
