@@ -197,7 +197,8 @@ static void test_tune(void **state)
         must(trl_bam_tune(l, &grid, pool, points, &best, &err));
         for (size_t p = 0; p < 144; p++) {
             size_t errors = listless, again = listless;
-            trl_bam_weights w = {0.2 * (double)(p / 24), 0.2 * (double)(p / 4 % 6), 7 + 5 * (double)(p % 4)};
+            size_t slow = p / 24, middle = p / 4 % 6;
+            trl_bam_weights w = {0.2 * (double)slow, 0.2 * (double)middle, 7 + 5 * (double)(p % 4)};
             assert_true(fabs(points[p].weights.lambda - w.lambda) < 1e-9 &&
                         fabs(points[p].weights.back_off - w.back_off) < 1e-9 &&
                         points[p].weights.lm_weight == w.lm_weight);
