@@ -122,7 +122,7 @@ static void draw(const lvcsr_bench *b, const char *path)
     int columns = tasks > 1 ? 2 : 1, rows = (tasks + columns - 1) / columns;
     fprintf(gnuplot, "set terminal %s size %d,%d\nset output '%s'\nset multiplot layout %d,%d\n",
             dot && strcmp(dot, ".svg") == 0 ? "svg" : "pngcairo", 650 * columns, 480 * rows, path, rows, columns);
-    fputs("set logscale x\nset grid\nset key right bottom\nset xlabel 'real-time factor'\n"
+    fputs("set logscale x\nset grid\nset key below\nset xlabel 'real-time factor'\n"
           "set ylabel 'word accuracy, %'\n",
           gnuplot);
     for (size_t i = 0; i < b->curve_count; i++)
