@@ -546,8 +546,9 @@ const cli_command cmd_decode = {
     .summary = "finds which words were said",
     .description =
         "Reads sound and finds the words that were said in it: recognition. GRAPH has what can be said, down to the "
-        "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Sound files "
-        "may be given one by one.\n\n"
+        "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Several sound "
+        "files "
+        "may be given; they are decoded side by side, too.\n\n"
         "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, "
         "needs "
         "no GRAPH: one is made at the first time, which takes some twenty seconds, and kept in ~/.cache/trellis "
@@ -575,7 +576,8 @@ const cli_command cmd_decode = {
         "frames at a "
         "time; demand, one by one when an arc wants it; ahead, all of them, up to --ahead seconds before the search "
         "comes "
-        "there, by threads that have nothing to search. auto tries all three on the first frames. Words, costs and "
+        "there, by threads that have nothing to search. auto tries all three on the first frames, but for models with "
+        "codebooks, such as en-us, where ahead is always the quickest. Words, costs and "
         "lattices are the same bytes whatever the threads, the search and the mode.\n\n"
         "A model from speaker-adaptive training wants frames that are adapted to their speaker. The sound is then read "
         "three times: two passes decode and estimate a linear transform for each speaker (fMLLR) along the words they "

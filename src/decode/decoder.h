@@ -28,7 +28,7 @@ typedef struct trl__decode_options {
     int32_t least_shared;   /* tokens of a frame that are worth more than one thread; default 800 */
     int merges;             /* 1: threads merge by turns, see decoder_merge.c; default 0 */
     int is_timed;           /* 1: trl__decoder_count tells where the time went; default 0 */
-    size_t lazy_bytes;      /* of a graph that is made while searching (lazy_graph.h); default 32 MiB */
+    size_t lazy_bytes;      /* of a graph that is made while searching (lazy_graph.h); default 64 MiB */
 } trl__decode_options;
 
 typedef struct trl__decoder trl__decoder;
