@@ -299,10 +299,10 @@ static float take_base(float *value, size_t count, float least)
 }
 
 /* For each stream what no density is taken to be below. */
-static void find_least(const trl__shared_gmms *g, const float *value, float *least)
+static void find_least(const trl__shared_gmms *g, const float *value, float least[TRL__STREAMS_MOST])
 {
     size_t streams = (size_t)g->streams, count = (size_t)g->counted, all = (size_t)g->codebooks * streams;
-    for (size_t s = 0; s < streams; s++)
+    for (size_t s = 0; s < TRL__STREAMS_MOST; s++)
         least[s] = -INFINITY;
     for (size_t i = 0; g->floor > 0 && i < all; i++)
         least[i % streams] = fmaxf(least[i % streams], largest(value + i * count, count) - g->floor);
