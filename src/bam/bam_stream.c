@@ -32,6 +32,17 @@ uint64_t trl__bam_model_hash(const trl_model *model)
     return hash_array(h, model->frontend, model->frontend ? strlen(model->frontend) : 0);
 }
 
+int trl__bam_model_fits(uint64_t hash, const trl_model *model, const char *where, trl_error *err)
+{
+    uint64_t own = trl__bam_model_hash(model);
+    if (own == hash)
+        return 0;
+    return trl__fail(err, TRL_EINVAL,
+                     "%s was made with another first-pass model (%016" PRIx64 ", this one is %016" PRIx64
+                     "); use that one, or train the store anew",
+                     where, hash, own);
+}
+
 uint64_t trl__bam_utterance_hash(uint64_t seed, const char *id)
 {
     return XXH3_64bits_withSeed(id, strlen(id), seed);

@@ -51,6 +51,8 @@ typedef struct trl__bam_record {
 
 /* Which model, whatever its file is called. */
 uint64_t trl__bam_model_hash(const trl_model *model);
+/* 0, or TRL_EINVAL: what lies at `where` was made with another model than this one. */
+int trl__bam_model_fits(uint64_t hash, const trl_model *model, const char *where, trl_error *err);
 uint64_t trl__bam_utterance_hash(uint64_t seed, const char *id);
 uint64_t trl__bam_frame_hash(uint64_t utterance, uint32_t frame);
 

@@ -231,13 +231,7 @@ const trl_bam_counts *trl_bam_store_counts(const trl_bam_store *store)
 
 int trl_bam_store_fits(const trl_bam_store *store, const trl_model *model, trl_error *err)
 {
-    uint64_t hash = trl__bam_model_hash(model);
-    if (hash == store->header.model)
-        return 0;
-    return trl__fail(err, TRL_EINVAL,
-                     "%s was made with another first-pass model (%016" PRIx64 ", this one is %016" PRIx64
-                     "); use that one, or train the store anew",
-                     store->path, store->header.model, hash);
+    return trl__bam_model_fits(store->header.model, model, store->path, err);
 }
 
 /* A place in a block, distrusted. */

@@ -1,0 +1,49 @@
+/* Look-ups in a store on this machine. */
+#include "bam/lookup.h"
+#include "base/memory.h"
+#include "base/fail.h"
+
+typedef struct store_lookup {
+    trl__lookup base;
+    trl_bam_store *store;
+} store_lookup;
+
+static int fetch(trl__lookup *lookup, const unsigned char *keys, size_t count, trl__lookup_result *results,
+                 trl_error *err)
+{
+    const store_lookup *l = (store_lookup *)(void *)lookup;
+    size_t size = trl_bam_key_size(lookup->facts.order);
+    for (size_t i = 0; i < count; i++) {
+        int found = trl_bam_store_get(l->store, keys + i * size, &results[i].mixture, err);
+        if (found < 0)
+            return found;
+        results[i].status = found ? TRL__LOOKUP_FOUND : TRL__LOOKUP_MISSING;
+    }
+    return 0;
+}
+
+static void destroy(trl__lookup *lookup)
+{
+    store_lookup *l = (store_lookup *)(void *)lookup;
+    trl_bam_store_close(l->store);
+    trl__free(l);
+}
+
+int trl__lookup_open(const char *where, trl__lookup **out, trl_error *err)
+{
+    store_lookup *l = trl__alloc_zero(1, sizeof *l);
+    if (!l)
+        return trl__fail_memory(err);
+    int code = trl_bam_store_open(where, &l->store, err);
+    if (code < 0) {
+        trl__free(l);
+        return code;
+    }
+    l->base = (trl__lookup){.facts = trl_bam_store_describe(l->store),
+                            .gaussians = trl_bam_total(trl_bam_store_counts(l->store)).gaussians,
+                            .phones = trl_bam_store_phones(l->store),
+                            .fetch = fetch,
+                            .destroy = destroy};
+    *out = &l->base;
+    return 0;
+}
