@@ -17,12 +17,6 @@
 #define BLOCK_MOST ((uint32_t)1 << 31) /* a block has at least one record, which may be large */
 #define LEVEL (-5)                     /* features hardly shrink; keys and back-offs do at any level */
 
-static void put_le64(unsigned char *b, uint64_t value)
-{
-    trl__put_le32(b, (uint32_t)value);
-    trl__put_le32(b + 4, (uint32_t)(value >> 32));
-}
-
 /* ---- writing ---- */
 
 struct trl__run_writer {
@@ -52,7 +46,7 @@ int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t key_size, co
         return trl__fail_memory(err);
     *w = (trl__run_writer){.put = put_bytes, .user = user, .key_size = key_size, .zstd = ZSTD_createCCtx()};
     for (size_t i = 0; i < TRL__RUN_TAGS; i++)
-        put_le64(head + 8 + 8 * i, tags[i]);
+        trl__put_le64(head + 8 + 8 * i, tags[i]);
     int code = w->zstd ? 0 : trl__fail_memory(err);
     if (code == 0) {
         ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
@@ -79,7 +73,7 @@ static int flush(trl__run_writer *w, trl_error *err)
         return trl__fail(err, TRL_EIO, "packing failed: %s", ZSTD_getErrorName(packed));
     unsigned char *at = w->index + w->index_used;
     memcpy(at, w->block + 4, w->key_size);
-    put_le64(at + w->key_size, w->offset);
+    trl__put_le64(at + w->key_size, w->offset);
     trl__put_le32(at + w->key_size + 8, (uint32_t)packed);
     trl__put_le32(at + w->key_size + 12, (uint32_t)w->used);
     w->index_used += entry;
@@ -104,9 +98,9 @@ int trl__run_writer_close(trl__run_writer *w, trl_error *err)
 {
     unsigned char tail[TAIL];
     int code = flush(w, err);
-    put_le64(tail, w->offset);
-    put_le64(tail + 8, w->index_used);
-    put_le64(tail + 16, XXH3_64bits(w->index, w->index_used));
+    trl__put_le64(tail, w->offset);
+    trl__put_le64(tail + 8, w->index_used);
+    trl__put_le64(tail + 16, XXH3_64bits(w->index, w->index_used));
     if (code == 0 && w->index_used > 0)
         code = put(w, w->index, w->index_used, err);
     if (code == 0)

@@ -7,7 +7,7 @@ source "$TRELLIS_SOURCE_DIR/tests/cli/spark.bash"
 start() { # NAME CLASS ARGUMENT …
     local name=$1
     shift
-    SPARK_DAEMON_MEMORY=256m "$spark/spark-class" "org.apache.spark.deploy.$1" --host 127.0.0.1 "${@:2}" >"$name.log" 2>&1 &
+    SPARK_DAEMON_MEMORY=256m SPARK_LOCAL_DIRS=$folder/files-$name "$spark/spark-class" "org.apache.spark.deploy.$1" --host 127.0.0.1 "${@:2}" >"$name.log" 2>&1 &
 }
 wait_for() { # PATTERN FILE PROCESS: until the text is there
     until grep -qs "$1" "$2"; do
@@ -72,6 +72,7 @@ read -ra line <<<"$(ancestors "$(<first/process)")"
 lost=${line[-1]}
 [ "$lost" = "${started[1]}" ] || [ "$lost" = "${started[2]}" ] || wrong "the reducer is no worker's: ${line[*]}"
 kill -9 "${line[@]}"
+[ "$lost" = "${started[1]}" ] && rm -rf files-worker1 || rm -rf files-worker2 # what it had mapped is gone too
 code=0
 wait "$job" || code=$?
 [ "$code" = 0 ] || wrong "the job ended with $code: $(tail -n 20 job.log)"
