@@ -20,47 +20,16 @@ from itertools import groupby
 import xxhash
 from pyspark import SparkConf, SparkContext, TaskContext
 
+ENGINES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, ENGINES)
+from bam_records import check, read_bodies, read_header, write_stream
+
 # What goes on to which command; with or without a value.
 MAP_OPTIONS = {"order": 1, "no-boundaries": 0, "seed": 1, "oov": 1, "beam": 1, "no-adapt": 0, "format": 1, "channel": 1,
                "skip-bad": 0, "mlf": 1, "fold-case": 0}
 ESTIMATION_OPTIONS = {"min-frames": 1, "max-frames": 1, "alpha": 1, "beta": 1, "variance-floor": 1, "iterations": 1}
 
 Job = namedtuple("Job", "trellis inputs mappers shards mapping estimation memory work")
-
-
-# ---- streams of records (docs/formats.md, Records of M-phones) ----
-
-
-def read_exactly(stream, size):
-    data = stream.read(size)
-    if len(data) != size:
-        raise EOFError("the mapper's records end in the middle: it was stopped")
-    return data
-
-
-def read_header(stream):
-    head = read_exactly(stream, 40)
-    if head[:8] != b"trl-bam\1":
-        raise ValueError("this is no stream of M-phones: is `trellis` of another version?")
-    return head + read_exactly(stream, struct.unpack_from("<I", head, 36)[0])
-
-
-def read_bodies(stream):
-    count = 0
-    while size := struct.unpack("<I", read_exactly(stream, 4))[0]:
-        count += 1
-        yield read_exactly(stream, size)
-    if struct.unpack("<Q", read_exactly(stream, 8))[0] != count:
-        raise EOFError("records of the mapper are lost")
-
-
-def write_stream(stream, header, bodies):
-    stream.write(header)
-    count = 0
-    for count, body in enumerate(bodies, 1):
-        stream.write(struct.pack("<I", len(body)))
-        stream.write(body)
-    stream.write(struct.pack("<IQ", 0, count))
 
 
 # ---- keys of the shuffle: shard, what it is, bytes. Each shard begins with the streams' header. ----
@@ -82,15 +51,6 @@ def shard_of_record(body, shards):
 
 
 # ---- tasks ----
-
-
-def check(process, command, log, good=(0,)):
-    code = process.wait()
-    log.seek(0)
-    text = log.read().decode(errors="replace")
-    if code not in good:
-        raise RuntimeError(f"{' '.join(command)}: exit code {code}: {text}")
-    sys.stderr.write(text)
 
 
 def map_part(part, job):
@@ -200,6 +160,7 @@ def train(context, arguments):
 def main():
     arguments = parse_arguments()
     context = SparkContext(conf=SparkConf().setAppName("trellis bam train").set("spark.speculation", "false"))
+    context.addPyFile(os.path.join(ENGINES, "bam_records.py"))
     try:
         return train(context, arguments)
     finally:

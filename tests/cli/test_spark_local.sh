@@ -7,8 +7,9 @@ contains "$out" "Gaussians -> " "summary"
 same_store spark.store
 
 # Tasks by themselves: a mapper that fails, a stream that is cut, mappers of different models.
-expect 0 env PYTHONPATH="$TRELLIS_SOURCE_DIR/engines/spark" "$spark/python" - "$TRELLIS" <<'PYTHON'
+expect 0 env PYTHONPATH="$TRELLIS_SOURCE_DIR/engines/spark:$TRELLIS_SOURCE_DIR/engines" "$spark/python" - "$TRELLIS" <<'PYTHON'
 import io, sys
+from bam_records import *
 from train_bam import *
 
 def fails_with(text, work):
