@@ -265,18 +265,18 @@ static void measure_balance(const char *folder, json_t *result)
     trl_error err;
     snprintf(path, sizeof path, "%s/stream", folder);
     check(trl__bam_reader_open(path, &reader, &err), &err);
-    size_t key_size = trl_bam_key_size(reader.header.order);
+    size_t mark_size = trl__run_mark_size(reader.header.order);
     FILE *file = tmpfile();
     if (!file)
         return bench_absent(result, "partition_balance", "no temporary file");
-    check(trl__run_writer_open(put_file, file, key_size, tags, &writer, &err), &err);
+    check(trl__run_writer_open(put_file, file, mark_size, tags, &writer, &err), &err);
     int code;
     while ((code = trl__bam_read(&reader, &record, &err)) > 0)
         check(trl__run_write(writer, record.body, record.size, &err), &err);
     check(code, &err);
     check(trl__run_writer_close(writer, &err), &err);
     fflush(file);
-    check(trl__run_open(dup(fileno(file)), "run", key_size, &run, &err), &err);
+    check(trl__run_open(dup(fileno(file)), "run", mark_size, &run, &err), &err);
     fclose(file);
     check(trl__key_ranges(&run, 1, 8, &ranges, &count, &err), &err);
     bench_report(result, "partition_balance", (double)ranges[0].bytes / (double)ranges[count - 1].bytes, "x",

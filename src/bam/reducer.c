@@ -308,12 +308,14 @@ int trl__reducer_add(trl__reducer *r, const trl__bam_record *record, trl_error *
     return 0;
 }
 
-int trl__reducer_finish(trl__reducer *r, int more, trl_error *err)
+int trl__reducer_finish(trl__reducer *r, const unsigned char *end, trl_error *err)
 {
-    int code = 0;
+    int code = 0, goes_on = end && r->has_last && memcmp(r->last, end, r->key_size) == 0;
+    if (goes_on) /* it counts where its last record is */
+        cell_of(r, r->last)->mphones--;
     if (r->depth > 0 && r->stack[r->depth - 1].came)
-        code = close_top(r, 0, err);
-    if (code == 0 && r->depth > 0 && !more)
+        code = close_top(r, goes_on, err);
+    if (code == 0 && r->depth > 0 && !end)
         code = fail_key(r, err, r->stack[r->depth - 1].key,
                         "others back off to it, but the records end before it; some are lost");
     while (code == 0 && r->depth > 0)

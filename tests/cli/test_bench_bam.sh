@@ -15,7 +15,7 @@ for key in ("reducer_frames_per_s_core", "gmm620_s", "sort_mb_per_s", "lmdb_look
 # Null where there is no redis-server.
 assert result["redis_lookups_per_s"] is None or result["redis_lookups_per_s"] > 0, result["redis_lookups_per_s"]
 assert result["redis_lookups_per_s"] or not sys.argv[3], "redis-server is here, but was not measured"
-# No M-phone is cut, and this stream has few.
+# Ranges are made of whole blocks, and this stream has few.
 assert result["partition_balance"] < 2, result["partition_balance"]
 # 32,000 frames in each of five reservoirs are an eighth of what 240 MB must do for; the rest of the process takes about 10 MB.
 assert sys.argv[2] or result["reducer_peak_mb_m5"] < 240 / 8 + 10, result["reducer_peak_mb_m5"]
