@@ -320,7 +320,7 @@ static int open_job(load_job *j, const char *store, trl__source *about, const un
         code = trl__redis_settings_read(j->where, &j->settings, err);
     if (code == 0)
         code = trl__redis_open(&j->settings, &j->redis, err);
-    if (code < 0)
+    if (code != 0)
         return code;
     trl_bam_store_facts facts = trl_bam_store_describe(j->store);
     j->key_size = trl_bam_key_size(facts.order);

@@ -38,8 +38,8 @@ expect 0 "$TRELLIS" bam store part-0000?.bam -o hadoop.store "${estimation[@]}" 
 diff -r local.store hadoop.store || wrong "another store"
 
 # What is cut or fails ends the filter, and leaves no part.
-head -c 1000 shuffled-0 >cut
-expect 1 bash -c "mapreduce_task_partition=7 python3 $filter reduce header.bam . $TRELLIS bam reduce -q <cut"
+head -c 1000 shuffled-0 >short
+expect 1 bash -c "mapreduce_task_partition=7 python3 $filter reduce header.bam . $TRELLIS bam reduce -q <short"
 expect 1 bash -c "echo 9 | python3 $filter map ${map[*]}"
 contains "$err" "parts count from 1" "what the mapper said"
 [ ! -e part-00007.bam ] || wrong "a part of a stream that was cut"

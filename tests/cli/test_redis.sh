@@ -21,7 +21,7 @@ fi
 contains "$err" "no Redis answers there" "nobody there"
 expect 3 "$TRELLIS" bam load store redis://me:word@127.0.0.1:1/bam
 contains "$err" "TRELLIS_REDIS_PASSWORD" "a password in the address"
-for address in redis://127.0.0.1:1 redis://127.0.0.1:x/bam redis://127.0.0.1:1/a{b} 127.0.0.1:1 redis://,/bam 'redis://[::1/bam'; do
+for address in redis://127.0.0.1:1 redis://127.0.0.1:x/bam 'redis://127.0.0.1:1/a{b}' 127.0.0.1:1 redis://,/bam 'redis://[::1/bam'; do
     expect 3 "$TRELLIS" bam load store "$address"
     contains "$err" "redis://" "an address that is none: $address"
 done
@@ -61,10 +61,11 @@ contains "$out" "there is no model 'other'" "another name"
 # ---- Looking up, by one client through everything ----
 begin() { # SECONDS: a client that waits so long for another server
     coproc client { TRELLIS_REDIS_TIMEOUT=1 TRELLIS_REDIS_WAIT=$1 "${lookup[@]}" "$where"; }
-    client_process=$client_PID
+    # shellcheck disable=SC2154
+    client_process=$client_PID client_input=${client[1]}
 }
 end() {
-    exec {client[1]}>&-
+    exec {client_input}>&-
     wait "$client_process" || wrong "the client ended with $?"
 }
 begin 20

@@ -1,5 +1,6 @@
 /* The client of Redis Clusters: slots, addresses, settings; and servers that answer in every way that they should not, played by a thread. Whatever they do, a run ends in time. */
 #include "bam/redis_cluster.h"
+#include "base/memory.h"
 #include "cmocka_test.h"
 
 #include <arpa/inet.h>
@@ -81,22 +82,27 @@ static server make_server(void)
     return s;
 }
 
+/* A line with this mark and a number; -1: another, or none. */
+static long read_number(FILE *in, char mark)
+{
+    char line[64];
+    return fgets(line, sizeof line, in) && line[0] == mark ? strtol(line + 1, NULL, 10) : -1;
+}
+
 /* The first word of a command, all of which is read; 0: the client is gone. */
 static int read_command(FILE *in, char word[32])
 {
-    char line[64], bytes[1000];
-    int pieces, size;
-    if (!fgets(line, sizeof line, in) || sscanf(line, "*%d", &pieces) != 1)
-        return 0;
-    for (int i = 0; i < pieces; i++) {
-        if (!fgets(line, sizeof line, in) || sscanf(line, "$%d", &size) != 1 || size > 900 ||
-            fread(bytes, 1, (size_t)size + 2, in) != (size_t)size + 2)
+    char bytes[1000];
+    long pieces = read_number(in, '*');
+    for (long i = 0; i < pieces; i++) {
+        long size = read_number(in, '$');
+        if (size < 0 || size > 900 || fread(bytes, 1, (size_t)size + 2, in) != (size_t)size + 2)
             return 0;
         bytes[size] = '\0';
         if (i == 0)
             snprintf(word, 32, "%.31s", bytes);
     }
-    return 1;
+    return pieces > 0;
 }
 
 static void answer(FILE *out, const server *s, const char *text)
@@ -148,6 +154,8 @@ static double seconds(void)
 #define WAIT 0.3
 #define REQUESTS 5
 
+static long failing; /* which allocation fails; 0: none */
+
 /* Five requests to a server with these answers; what run returned. */
 static int run_against(const char *slots, const char *get, trl__redis_request requests[REQUESTS], trl_error *err)
 {
@@ -162,11 +170,13 @@ static int run_against(const char *slots, const char *get, trl__redis_request re
     assert_int_equal(trl__redis_settings_read(where, &settings, err), 0);
     settings.timeout = 0.1;
     settings.wait = WAIT;
+    trl__memory_fail_after(failing);
     int code = trl__redis_open(&settings, &redis, err);
     for (size_t i = 0; i < REQUESTS; i++)
         requests[i] = (trl__redis_request){.key = "abcde" + i, .key_size = 1};
     if (code == 0)
         code = trl__redis_run(redis, requests, REQUESTS, err);
+    trl__memory_fail_after(0);
     trl__redis_close(redis);
     end_server(&s);
     trl__redis_settings_free(&settings);
@@ -228,6 +238,21 @@ static void errors_are_said(void **state)
     assert_non_null(strstr(err.text, "who are you"));
 }
 
+static void memory_runs_out(void **state)
+{
+    trl__redis_request r[REQUESTS];
+    trl_error err;
+    int code = TRL_ENOMEM;
+    (void)state;
+    for (failing = 1; code != 0; failing++) {
+        code = run_against(NULL, "$3\r\nabc\r\n", r, &err);
+        assert_true(code == 0 || code == TRL_ENOMEM);
+    }
+    assert_true(failing > 3);
+    failing = 0;
+    assert_int_equal(r[REQUESTS - 1].status, TRL__REDIS_VALUE);
+}
+
 /* A server that was lost once is not waited for again, and asked again only after a while. */
 static void a_lost_server_is_not_waited_for_twice(void **state)
 {
@@ -268,6 +293,7 @@ int main(void)
         cmocka_unit_test(answers_are_taken),
         cmocka_unit_test(what_is_not_answered_is_lost_in_time),
         cmocka_unit_test(errors_are_said),
+        cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(a_lost_server_is_not_waited_for_twice),
 #endif
     };
