@@ -23,6 +23,12 @@ int bam_options(const cli_command *command, const bam_mapping *mapping, const ba
     return trl_bam_options_check(options, &err) < 0 ? cli_usage_error(command, "%s", err.text) : 0;
 }
 
+int bam_check_weights(const cli_command *command, const trl_bam_weights *weights)
+{
+    trl_error err;
+    return trl_bam_weights_check(weights, &err) < 0 ? cli_usage_error(command, "%s", err.text) : 0;
+}
+
 void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int what)
 {
     fprintf(out, "%-12s", "left\\right");
@@ -53,6 +59,8 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     int code = cli_choose(command, "oov", v->oov, words, &in->aligning.unknown_words);
     if (code == 0)
         code = corpus_input_parse(command, &v->input, &reading, &in->aligning.channel);
+    if (v->no_text)
+        reading.need_text = 0;
     if (code == 0 && trl_align_options_check(&in->aligning, &err) < 0)
         code = cli_usage_error(command, "%s", err.text);
     if (code == 0)

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "corpus_input.h"
 
-#include <trellis/bam.h>
+#include <trellis/bam_rescore.h>
 
 typedef struct bam_mapping {
     int order, no_boundaries, seed;
@@ -60,17 +60,38 @@ int bam_options(const cli_command *command, const bam_mapping *mapping, const ba
 /* The paper's Tables V and VI: a row per left context size, a column per right one. what 0: Gaussians, 1: M-phones. */
 void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int what);
 
+#define BAM_WEIGHT_DEFAULTS                           \
+    {                                                 \
+        .lambda = 0.6, .back_off = 0, .lm_weight = 10 \
+    }
+#define BAM_WEIGHT_OPTIONS(type, member)                                                                            \
+    {"lambda", 0, CLI_NUMBER, offsetof(type, member.lambda), "L", "share of the first pass's score (default 0.6)"}, \
+        {"back-off", 0,                                                                                             \
+         CLI_NUMBER, offsetof(type, member.back_off),                                                               \
+         "F",        "cost of every frame for each order that the M-phone found lacks (default 0)"},                \
+    {                                                                                                               \
+        "lm-weight", 0, CLI_NUMBER, offsetof(type, member.lm_weight), "W",                                          \
+            "acoustic scores are divided by it (default 10)"                                                        \
+    }
+
+int bam_check_weights(const cli_command *command, const trl_bam_weights *weights); /* 0 or EXIT_USAGE */
+
 /* What a mapper needs, from MODEL CORPUS LEXICON; freed whatever was read. */
 typedef struct bam_corpus {
     corpus_input input;
     const char *oov, *device;
     double beam;
     int no_adapt;
+    int no_text; /* transcripts are not needed */
 } bam_corpus;
 
 #define BAM_CORPUS_DEFAULTS        \
     {                              \
         .oov = "fail", .beam = 400 \
+    }
+#define BAM_CORPUS_DEFAULTS_NO_TEXT              \
+    {                                            \
+        .oov = "fail", .beam = 400, .no_text = 1 \
     }
 #define BAM_CORPUS_OPTIONS(type, member)                                                                       \
     {"oov",    0,                                                                                              \

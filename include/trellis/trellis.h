@@ -9,6 +9,7 @@
 #include <trellis/audio_stream.h>
 #include <trellis/bam.h>
 #include <trellis/bam_key.h>
+#include <trellis/bam_rescore.h>
 #include <trellis/bam_store.h>
 #include <trellis/corpus.h>
 #include <trellis/decode.h>

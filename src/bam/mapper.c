@@ -1,5 +1,6 @@
 #include "bam/mapper.h"
 #include "align/align_visit.h"
+#include "bam/mphone_layout.h"
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -10,9 +11,7 @@
 typedef struct slot {
     unsigned char *bytes;
     size_t size, capacity;
-    int32_t *symbols, *places; /* the utterance as symbols, and where each phone stands in it */
-    size_t symbol_capacity, place_capacity;
-    int32_t length;
+    trl__layout layout;
 } slot;
 
 typedef struct map_job {
@@ -31,35 +30,6 @@ int trl__map_header(const trl_model *model, const trl_bam_options *options, trl_
                                 .seed = options->seed,
                                 .model = trl__bam_model_hash(model)};
     return code < 0 ? code : trl_bam_phones_of_model(model, options->word_boundaries, &header->phones, err);
-}
-
-/* Phones with word boundaries between them, which stand wherever a word, or the silence between two, ends. */
-static int lay_out(const map_job *j, slot *s, const trl__segmentation *g, trl_error *err)
-{
-    int32_t boundary = trl_bam_phones_boundary(j->header->phones);
-    size_t phones = g->phones.count;
-    s->length = 0;
-    if (TRL_GROW(s->symbols, s->symbol_capacity, 2 * phones + 1) < 0 ||
-        TRL_GROW(s->places, s->place_capacity, phones + 1) < 0)
-        return trl__fail_memory(err);
-    for (size_t i = 0; i < phones; i++) {
-        if (boundary >= 0 && i > 0 && g->phones.items[i].index != g->phones.items[i - 1].index)
-            s->symbols[s->length++] = boundary;
-        s->places[i] = s->length;
-        s->symbols[s->length++] = j->unit_symbol[g->phones.items[i].id];
-    }
-    return 0;
-}
-
-static trl_bam_mphone mphone_at(const map_job *j, const slot *s, size_t phone, int32_t state)
-{
-    int32_t at = s->places[phone], order = j->header->order;
-    trl_bam_mphone m = {.phone = s->symbols[at], .state = state};
-    for (; m.left < order && at - m.left > 0; m.left++)
-        m.left_symbol[m.left] = (uint16_t)s->symbols[at - m.left - 1];
-    for (; m.right < order && at + m.right + 1 < s->length; m.right++)
-        m.right_symbol[m.right] = (uint16_t)s->symbols[at + m.right + 1];
-    return m;
 }
 
 /* Room for a record; NULL: out of memory. */
@@ -81,8 +51,7 @@ static int add_segment(const map_job *j, slot *s, const trl__pass_frames *f, uin
 {
     unsigned char key[TRL_BAM_KEY_MOST];
     size_t dim = (size_t)j->header->dim, frames = (size_t)(state->end - state->first);
-    trl_bam_mphone m = mphone_at(j, s, (size_t)state->index, state->id);
-    trl_bam_key_write(&m, j->header->order, key);
+    trl__layout_key(&s->layout, j->header->order, (size_t)state->index, state->id, key);
     unsigned char *value = add_record(j, s, key, TRL__BAM_RUN, TRL__BAM_RUN_HEAD + 4 * dim * frames);
     if (!value)
         return -1;
@@ -104,7 +73,7 @@ static int map_utterance(void *user, const trl__pass_frames *f, const trl__segme
     slot *s = &j->slots[f->slot];
     uint64_t utterance = trl__bam_utterance_hash(j->header->seed, f->utterance->id);
     s->size = 0;
-    int code = lay_out(j, s, g, err);
+    int code = trl__layout_make(&s->layout, j->header->phones, j->unit_symbol, g, err);
     for (size_t i = 0; code == 0 && i < g->states.count; i++)
         if (add_segment(j, s, f, utterance, &g->states.items[i]) < 0)
             code = trl__fail_memory(err);
@@ -156,8 +125,7 @@ int trl__map_corpus(const trl_model *model, const trl_lexicon *lexicon, const tr
         code = trl__align_visit_corpus(model, lexicon, corpus, &o, pool, skipped, &visit, summary, err);
     for (size_t i = 0; i < j.slot_count; i++) {
         trl__free(j.slots[i].bytes);
-        trl__free(j.slots[i].symbols);
-        trl__free(j.slots[i].places);
+        trl__layout_free(&j.slots[i].layout);
     }
     trl__free(j.slots);
     trl__free(j.unit_symbol);

@@ -35,7 +35,7 @@ double trl_sentence_error_rate(trl_counts c)
     return share(c.wrong, c.utterances);
 }
 
-static void add_counts(trl_counts *sum, const trl_counts *more)
+void trl__counts_add(trl_counts *sum, const trl_counts *more)
 {
     sum->words += more->words;
     sum->correct += more->correct;
@@ -246,8 +246,8 @@ static int sum_up(job *j, trl_error *err)
             return trl__fail_memory(err);
         u->speaker = (size_t)speaker;
         s->speakers[speaker].name = s->names.texts[speaker];
-        add_counts(&s->speakers[speaker].counts, &u->counts);
-        add_counts(&s->total, &u->counts);
+        trl__counts_add(&s->speakers[speaker].counts, &u->counts);
+        trl__counts_add(&s->total, &u->counts);
     }
     return 0;
 }

@@ -27,4 +27,6 @@ typedef struct trl__matches {
 int trl__match(const trl_transcripts *said, const trl_transcripts *heard, int oracle, trl_score *score,
                trl__matches *out, trl_error *err);
 
+void trl__counts_add(trl_counts *sum, const trl_counts *more);
+
 #endif
