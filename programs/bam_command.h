@@ -66,6 +66,7 @@ typedef struct bam_corpus {
     const char *oov, *device;
     double beam;
     int no_adapt;
+    int part, parts; /* as in corpus.h */
 } bam_corpus;
 
 #define BAM_CORPUS_DEFAULTS        \
@@ -92,9 +93,9 @@ typedef struct bam_inputs {
     trl_align_options aligning;
 } bam_inputs;
 
-/* Of the corpus a part of so many (corpus.h). Returns 0 or an exit code. */
-int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, int part, int parts,
-                    char **arguments, bam_inputs *inputs);
+/* Returns 0 or an exit code. */
+int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, char **arguments,
+                    bam_inputs *inputs);
 void bam_inputs_free(bam_inputs *inputs);
 
 #endif
