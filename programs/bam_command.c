@@ -44,14 +44,14 @@ void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int wha
     fputc('\n', out);
 }
 
-int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *v, int part, int parts,
-                    char **arguments, bam_inputs *in)
+int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *v, char **arguments,
+                    bam_inputs *in)
 {
     static const char *const words[] = {"fail", "skip", "noise", NULL};
     trl_corpus_options reading = trl_corpus_defaults();
     trl_error err;
-    reading.part = part;
-    reading.parts = parts;
+    reading.part = v->part;
+    reading.parts = v->parts;
     in->aligning = trl_align_defaults();
     in->aligning.beam = v->beam;
     in->aligning.skip_bad = v->input.skip_bad;

@@ -82,7 +82,8 @@ typedef struct bam_corpus {
     const char *oov, *device;
     double beam;
     int no_adapt;
-    int no_text; /* transcripts are not needed */
+    int no_text;     /* transcripts are not needed */
+    int part, parts; /* as in corpus.h */
 } bam_corpus;
 
 #define BAM_CORPUS_DEFAULTS        \
@@ -113,9 +114,9 @@ typedef struct bam_inputs {
     trl_align_options aligning;
 } bam_inputs;
 
-/* Of the corpus a part of so many (corpus.h). Returns 0 or an exit code. */
-int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, int part, int parts,
-                    char **arguments, bam_inputs *inputs);
+/* Returns 0 or an exit code. */
+int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, char **arguments,
+                    bam_inputs *inputs);
 void bam_inputs_free(bam_inputs *inputs);
 
 #endif

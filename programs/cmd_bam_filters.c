@@ -19,18 +19,21 @@ struct map_values {
 static int run_map(void *values, int count, char **arguments)
 {
     const struct map_values *v = values;
+    bam_corpus corpus = v->corpus;
     bam_inputs in = {0};
     trl_bam_options o;
     trl_bam_counts counts;
     trl_error err;
     (void)count;
+    corpus.part = v->part - 1;
+    corpus.parts = v->parts;
     int code = bam_options(&cmd_bam_map, &v->mapping, NULL, &o);
     if (code == 0)
         code = cli_no_terminal(&cmd_bam_map, v->output);
     if (code == 0 && (v->parts < 1 || v->part < 1 || v->part > v->parts))
         code = cli_usage_error(&cmd_bam_map, "--part %d of --parts %d can't be; parts count from 1", v->part, v->parts);
     if (code == 0)
-        code = bam_inputs_read(&cmd_bam_map, &v->common, &v->corpus, v->part - 1, v->parts, arguments, &in);
+        code = bam_inputs_read(&cmd_bam_map, &v->common, &corpus, arguments, &in);
     if (code == 0) {
         size_t passes = (size_t)trl_align_passes(in.model, &in.aligning);
         in.aligning.progress = cli_progress(&v->common, "mapping", "utt", trl_corpus_count(in.corpus) * passes);

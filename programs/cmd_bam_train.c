@@ -85,7 +85,7 @@ static int run_train(void *values, int count, char **arguments)
     if (code == 0 && (v->shards < 1 || v->partitions < 1 || !(v->memory >= 1 && v->memory <= 1e6)))
         code = cli_usage_error(&cmd_bam_train, "--shards, --partitions and --memory (MB) must be at least 1");
     if (code == 0)
-        code = bam_inputs_read(&cmd_bam_train, &v->common, &v->corpus, 0, 1, arguments, &in);
+        code = bam_inputs_read(&cmd_bam_train, &v->common, &v->corpus, arguments, &in);
     if (code == 0)
         code = train(v, &in, &o);
     bam_inputs_free(&in);
