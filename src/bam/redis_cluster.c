@@ -576,7 +576,8 @@ int trl__redis_settle(trl__redis *r, trl_error *err)
 }
 
 /* One step of SCAN: removes what was found. Returns 1 when there is more. */
-static int remove_step(const trl__redis *r, node *n, const char *pattern, char cursor[32], trl_error *err)
+static int remove_step(const trl__redis *r, node *n, const char *pattern, const char *kept, char cursor[32],
+                       trl_error *err)
 {
     char most[16];
     snprintf(most, sizeof most, "%d", REMOVE_BATCH);
@@ -593,6 +594,8 @@ static int remove_step(const trl__redis *r, node *n, const char *pattern, char c
     snprintf(cursor, 32, "%s", reply->element[0]->str);
     for (size_t i = 0; code == 0 && i < reply->element[1]->elements; i++) {
         const char *const unlink[] = {"UNLINK", reply->element[1]->element[i]->str};
+        if (begins_with(unlink[1], kept))
+            continue;
         code = ask(r, n, 2, unlink, &removed, err);
         if (removed)
             freeReplyObject(removed);
@@ -601,13 +604,13 @@ static int remove_step(const trl__redis *r, node *n, const char *pattern, char c
     return code < 0 ? code : strcmp(cursor, "0") != 0;
 }
 
-int trl__redis_remove(trl__redis *r, const char *pattern, trl_error *err)
+int trl__redis_remove(trl__redis *r, const char *pattern, const char *kept, trl_error *err)
 {
     int code = 0;
     for (size_t i = 1; code == 0 && i < r->count; i++) {
         char cursor[32] = "0";
         if (r->nodes[i].has_slots)
-            while ((code = remove_step(r, &r->nodes[i], pattern, cursor, err)) > 0)
+            while ((code = remove_step(r, &r->nodes[i], pattern, kept, cursor, err)) > 0)
                 continue;
     }
     return code;
@@ -644,9 +647,9 @@ int trl__redis_settle(trl__redis *redis, trl_error *err)
     return missing(err);
 }
 
-int trl__redis_remove(trl__redis *redis, const char *pattern, trl_error *err)
+int trl__redis_remove(trl__redis *redis, const char *pattern, const char *kept, trl_error *err)
 {
-    (void)redis, (void)pattern;
+    (void)redis, (void)pattern, (void)kept;
     return missing(err);
 }
 

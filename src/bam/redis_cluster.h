@@ -55,8 +55,8 @@ int trl__redis_run(trl__redis *redis, trl__redis_request *requests, size_t count
 /* Until the replicas, where there are any, have what was stored; TRL_EIO: not within settings.wait seconds. */
 int trl__redis_settle(trl__redis *redis, trl_error *err);
 
-/* Removes the keys that match a pattern of Redis from all servers. */
-int trl__redis_remove(trl__redis *redis, const char *pattern, trl_error *err);
+/* Removes the keys that match a pattern of Redis from all servers, but for those that begin with `kept`. */
+int trl__redis_remove(trl__redis *redis, const char *pattern, const char *kept, trl_error *err);
 
 /* How many servers have slots. */
 size_t trl__redis_servers(const trl__redis *redis);

@@ -1,7 +1,7 @@
 /* A store on a Redis Cluster, byte by byte in docs/formats.md: loading it, and looking it up.
  *
- *     NAME                                   the generation that counts: 16 hexadecimal digits, the hash of …
- *     NAME:GENERATION:store                  … this: the store's store.trl
+ *     NAME:{COPY}                            the generation that counts: 16 hexadecimal digits, the hash of …
+ *     NAME:GENERATION:store{COPY}            … this: the store's store.trl. COPY is 0 to 15, so that many servers have both: one that is lost takes M-phones along, not the model
  *     NAME:GENERATION:{TRIPHONE}REST         a mixture, the key in hexadecimal digits. In braces, so that it decides about the slot: state and central
  *                                            triphone, which is what M-phones are shared out by in estimation too
  */
@@ -23,6 +23,8 @@
 #define LOAD_KEYS 256      /* at most so many … */
 #define LOAD_BYTES 4000000 /* … and about so much are stored at a time */
 #define GENERATION 17      /* its text, with the NUL */
+#define COPY_KEY 300       /* room for the key of a copy */
+#define COPIES 16          /* of what all servers should know */
 
 /* ---- keys and values ---- */
 
@@ -73,6 +75,17 @@ static int read_value(const unsigned char *value, size_t size, size_t dim, trl_b
     return 0;
 }
 
+/* The keys of a copy. */
+static void write_current(const char *name, int copy, char key[COPY_KEY])
+{
+    snprintf(key, COPY_KEY, "%s:{%d}", name, copy);
+}
+
+static void write_about(const char *name, const char *generation, int copy, char key[COPY_KEY])
+{
+    snprintf(key, COPY_KEY, "%s:%s:store{%d}", name, generation, copy);
+}
+
 /* ---- looking up ---- */
 
 typedef struct redis_lookup {
@@ -82,6 +95,7 @@ typedef struct redis_lookup {
     trl__redis *redis;
     trl__store_about about;
     char generation[GENERATION];
+    int copy; /* where the generation is looked up */
     trl__redis_request *requests;
     char *keys;
     size_t request_capacity, key_capacity;
@@ -116,6 +130,7 @@ static int fetch(trl__lookup *lookup, const unsigned char *keys, size_t count, t
 {
     redis_lookup *l = (redis_lookup *)(void *)lookup;
     size_t key_size = trl_bam_key_size(lookup->facts.order), room = key_room(l->settings.name);
+    char current[COPY_KEY];
     if (TRL_GROW(l->requests, l->request_capacity, count + 1) < 0 ||
         TRL_GROW(l->keys, l->key_capacity, count * room) < 0)
         return trl__fail_memory(err);
@@ -124,11 +139,14 @@ static int fetch(trl__lookup *lookup, const unsigned char *keys, size_t count, t
         size_t size = write_key(l->settings.name, l->generation, keys + i * key_size, key_size, text);
         l->requests[i] = (trl__redis_request){.key = text, .key_size = size};
     }
-    l->requests[count] = (trl__redis_request){.key = l->settings.name, .key_size = strlen(l->settings.name)};
+    write_current(l->settings.name, l->copy, current);
+    l->requests[count] = (trl__redis_request){.key = current, .key_size = strlen(current)};
     int code = trl__redis_run(l->redis, l->requests, count + 1, err);
     if (code == 0 && is_replaced(l, &l->requests[count]))
         return trl__fail(err, TRL_EINVAL, "%s: another model has been loaded since this one was opened; start again",
                          l->where);
+    if (code == 0 && l->requests[count].status == TRL__REDIS_LOST)
+        l->copy = (l->copy + 1) % COPIES;
     for (size_t i = 0; code == 0 && i < count; i++)
         code = take_result(l, keys + i * key_size, &l->requests[i], &results[i], err);
     return code;
@@ -146,34 +164,47 @@ static void destroy(trl__lookup *lookup)
     trl__free(l);
 }
 
-static int get_one(trl__redis *redis, const char *key, trl__redis_request *q, trl_error *err)
+/* The first of the copies that a server has; the key is its own. Their status is that of the last one where none has. */
+static int get_copy(trl__redis *redis, const char *name, const char *generation, int *copy, trl__redis_request *q,
+                    trl_error *err)
 {
-    *q = (trl__redis_request){.key = key, .key_size = strlen(key)};
-    return trl__redis_run(redis, q, 1, err);
+    char key[COPY_KEY];
+    int code = 0, lost = 0;
+    for (*copy = 0; *copy < COPIES; ++*copy) {
+        if (generation)
+            write_about(name, generation, *copy, key);
+        else
+            write_current(name, *copy, key);
+        *q = (trl__redis_request){.key = key, .key_size = strlen(key)};
+        code = trl__redis_run(redis, q, 1, err);
+        q->key = NULL;
+        if (code < 0 || q->status == TRL__REDIS_VALUE)
+            return code;
+        lost |= q->status == TRL__REDIS_LOST;
+    }
+    *copy = 0;
+    q->status = lost ? TRL__REDIS_LOST : TRL__REDIS_NONE;
+    return code;
 }
 
 static int read_about(redis_lookup *l, trl_error *err)
 {
     trl__redis_request q;
     trl__container *file;
-    char key[2000];
-    int code = get_one(l->redis, l->settings.name, &q, err);
+    int copy, code = get_copy(l->redis, l->settings.name, NULL, &l->copy, &q, err);
     if (code < 0)
         return code;
     if (q.status == TRL__REDIS_LOST)
-        return trl__fail(err, TRL_EIO, "%s: the server that knows of the model does not answer", l->where);
+        return trl__fail(err, TRL_EIO, "%s: none of the servers that answer knows of the model", l->where);
     if (q.status != TRL__REDIS_VALUE || q.value_size != GENERATION - 1)
         return trl__fail(err, TRL_ENOENT, "%s: there is no model '%s'; `trellis bam load` brings one there", l->where,
                          l->settings.name);
     memcpy(l->generation, q.value, GENERATION - 1);
-    snprintf(key, sizeof key, "%s:%s:store", l->settings.name, l->generation);
-    code = get_one(l->redis, key, &q, err);
+    code = get_copy(l->redis, l->settings.name, l->generation, &copy, &q, err);
     if (code < 0)
         return code;
     if (q.status != TRL__REDIS_VALUE)
-        return trl__fail(err, TRL_EIO,
-                         "%s: what the model is about can't be had: its server does not answer, or has lost it",
-                         l->where);
+        return trl__fail(err, TRL_EIO, "%s: no server has what the model is about; load it again", l->where);
     code = trl__container_from_memory(l->where, q.value, q.value_size, TRL__STORE_KIND, TRL__STORE_VERSION, &file, err);
     if (code < 0)
         return code;
@@ -215,7 +246,7 @@ typedef struct load_job {
     trl__redis *redis;
     trl_bam_store *store;
     size_t key_size, dim;
-    char generation[GENERATION], old[GENERATION];
+    char generation[GENERATION];
     trl__redis_request requests[LOAD_KEYS];
     size_t value_at[LOAD_KEYS];
     char *keys;
@@ -274,36 +305,37 @@ static int load_mixture(void *user, const unsigned char *key, const trl_bam_mixt
     return 0;
 }
 
-/* All mixtures, what they are about, and when everything is there, the generation. */
+/* All copies of a value, and until the replicas have them. */
+static int store_copies(const load_job *j, int about, const void *value, size_t size, trl_error *err)
+{
+    char keys[COPIES][COPY_KEY];
+    trl__redis_request requests[COPIES];
+    for (int i = 0; i < COPIES; i++) {
+        if (about)
+            write_about(j->settings.name, j->generation, i, keys[i]);
+        else
+            write_current(j->settings.name, i, keys[i]);
+        requests[i] =
+            (trl__redis_request){.key = keys[i], .key_size = strlen(keys[i]), .stored = value, .stored_size = size};
+    }
+    int code = store_all(j, requests, COPIES, err);
+    return code < 0 ? code : trl__redis_settle(j->redis, err);
+}
+
+/* All mixtures, what they are about, and when everything is there, the generation. Then others go. */
 static int load_all(load_job *j, const unsigned char *about, size_t size, trl_error *err)
 {
-    char key[2000];
-    trl__redis_request q;
-    int code = get_one(j->redis, j->settings.name, &q, err);
-    if (code == 0 && q.status == TRL__REDIS_VALUE && q.value_size == GENERATION - 1)
-        memcpy(j->old, q.value, GENERATION - 1);
-    if (code == 0)
-        code = trl_bam_store_each(j->store, load_mixture, j, err);
+    char others[COPY_KEY], kept[COPY_KEY];
+    int code = trl_bam_store_each(j->store, load_mixture, j, err);
     if (code == 0)
         code = flush(j, err);
-    snprintf(key, sizeof key, "%s:%s:store", j->settings.name, j->generation);
-    q = (trl__redis_request){.key = key, .key_size = strlen(key), .stored = about, .stored_size = size};
     if (code == 0)
-        code = store_all(j, &q, 1, err);
+        code = store_copies(j, 1, about, size, err);
     if (code == 0)
-        code = trl__redis_settle(j->redis, err);
-    q = (trl__redis_request){.key = j->settings.name,
-                             .key_size = strlen(j->settings.name),
-                             .stored = j->generation,
-                             .stored_size = GENERATION - 1};
-    if (code == 0)
-        code = store_all(j, &q, 1, err);
-    if (code == 0)
-        code = trl__redis_settle(j->redis, err);
-    if (code < 0 || !j->old[0] || strcmp(j->old, j->generation) == 0)
-        return code;
-    snprintf(key, sizeof key, "%s:%s:*", j->settings.name, j->old);
-    return trl__redis_remove(j->redis, key, err);
+        code = store_copies(j, 0, j->generation, GENERATION - 1, err);
+    snprintf(others, sizeof others, "%s:????????????????:*", j->settings.name);
+    snprintf(kept, sizeof kept, "%s:%s:", j->settings.name, j->generation);
+    return code < 0 ? code : trl__redis_remove(j->redis, others, kept, err);
 }
 
 static int open_job(load_job *j, const char *store, trl__source *about, const unsigned char **bytes, trl_error *err)

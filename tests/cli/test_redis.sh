@@ -50,10 +50,10 @@ export TRELLIS_REDIS_PASSWORD=secret
 keys=0
 for i in 0 1 2; do
     own=$(ask_redis "${ports[i]}" DBSIZE)
-    [ "$own" -gt 2 ] || wrong "server $i has but $own keys"
+    [ "$own" -gt 12 ] || wrong "server $i has but $own keys"
     keys=$((keys + own))
 done
-[ "$keys" = $((mphones + 2)) ] || wrong "$keys keys for $mphones M-phones"
+[ "$keys" = $((mphones + 32)) ] || wrong "$keys keys for $mphones M-phones"
 lookup=("$TRELLIS_BUILD_DIR/tests/lookup_mphones" store)
 expect 1 "${lookup[@]}" "${where%bam}other"
 contains "$out" "there is no model 'other'" "another name"
@@ -76,8 +76,24 @@ looks() { # WHAT FOUND LOST
 }
 looks "as loaded" "$mphones" "$mphones lost 0"
 
+# Another model in its place: the client that has the old one open is told, and its keys are gone.
+expect 0 "$TRELLIS" bam train tones.trm sounds lexicon.txt -o another --min-frames 60 -q
+expect 0 "$TRELLIS" bam load another "$where" -q
+echo >&"${client[1]}"
+read -r answer <&"${client[0]}"
+contains "$answer" "another model has been loaded" "a model that was replaced"
+wait "$client_process"
+expect 0 "$TRELLIS" bam load store "$where" -q
+keys=0
+for i in 0 1 2; do
+    keys=$((keys + $(ask_redis "${ports[i]}" DBSIZE)))
+done
+[ "$keys" = $((mphones + 32)) ] || wrong "$keys keys after the model was replaced twice"
+begin 20
+looks "as loaded again" "$mphones" "$mphones lost 0"
+
 # A slot on its way from the first server to the second: one of its keys is there already (ASK), then all are (MOVED).
-key=$(ask_redis "${ports[0]}" --scan --pattern 'bam:*{*' | head -n 1)
+key=$(ask_redis "${ports[0]}" --scan --pattern 'bam:*:{*' | head -n 1)
 slot=$(ask_redis "${ports[0]}" CLUSTER KEYSLOT "$key")
 from=$(ask_redis "${ports[0]}" CLUSTER MYID) to=$(ask_redis "${ports[1]}" CLUSTER MYID)
 ask_redis "${ports[1]}" CLUSTER SETSLOT "$slot" IMPORTING "$from" >/dev/null
@@ -100,7 +116,7 @@ done
 kill -9 "${redis_processes[2]}"
 looks "a master killed" "$mphones" "$mphones lost 0"
 [[ $(ask_redis "${ports[replica]}" ROLE) == master* ]] || wrong "the replica is no master"
-lost=$(ask_redis "${ports[replica]}" --scan --pattern 'bam:*{*' | wc -l)
+lost=$(ask_redis "${ports[replica]}" --scan --pattern 'bam:*:{*' | wc -l)
 end
 begin 1
 looks "before the second is killed" "$mphones" "$mphones lost 0"
@@ -111,6 +127,12 @@ for again in 1 2; do
     [[ $answer == "found $((mphones - lost)) missing "*" wrong 0" ]] || wrong "a server and its replica killed, $again: $answer, $lost of $mphones are there"
     [[ $answer != *" lost 0 "* ]] || wrong "nothing is lost: $answer"
 done
+# Nor is the lost server needed to begin with.
+end
+begin 1
+echo >&"${client[1]}"
+read -r answer <&"${client[0]}"
+[[ $answer == "found $((mphones - lost)) missing "*" wrong 0" ]] || wrong "opened with a server gone: $answer"
 expect 3 env TRELLIS_REDIS_WAIT=1 "$TRELLIS" bam load store "$where"
 contains "$err" "not all could be stored" "loading with a server gone"
 end

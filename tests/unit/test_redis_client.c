@@ -105,34 +105,33 @@ static int read_command(FILE *in, char word[32])
     return pieces > 0;
 }
 
-static void answer(FILE *out, const server *s, const char *text)
+/* A client that is gone meanwhile ends no process. */
+static void answer(int client, const server *s, const char *text)
 {
+    char bytes[200];
     const char *mark = strstr(text, "%d");
-    if (mark)
-        fprintf(out, "%.*s%d%s", (int)(mark - text), text, s->port, mark + 2);
-    else
-        fputs(text, out);
-    fflush(out);
+    int size = mark ? snprintf(bytes, sizeof bytes, "%.*s%d%s", (int)(mark - text), text, s->port, mark + 2)
+                    : snprintf(bytes, sizeof bytes, "%s", text);
+    send(client, bytes, (size_t)size, MSG_NOSIGNAL);
 }
 
 static void *serve(void *user)
 {
     server *s = user;
     for (int client; (client = accept(s->listening, NULL, NULL)) >= 0;) {
-        FILE *in = fdopen(client, "r"), *out = fdopen(dup(client), "w");
+        FILE *in = fdopen(client, "r");
         char word[32];
         int on = 1;
         while (on && read_command(in, word)) {
             int is_get = strcmp(word, "GET") == 0;
             s->gets += is_get;
             if (!is_get)
-                answer(out, s, s->slots ? s->slots : "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:%d\r\n");
+                answer(client, s, s->slots ? s->slots : "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:%d\r\n");
             else if (s->get)
-                answer(out, s, s->get);
+                answer(client, s, s->get);
             on = !is_get || !s->get || *s->get;
         }
         fclose(in);
-        fclose(out);
     }
     return NULL;
 }
