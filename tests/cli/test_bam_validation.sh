@@ -59,8 +59,11 @@ below 10 "$rate" "tones, M = 5 without word boundaries can't tell words apart"
 
 # ---- AN4 ----
 an4=$TRELLIS_SHARED/data/an4
-[ -f "$an4/test/wav.scp" ] || skip "there is no AN4 in $an4"
 [ -z "${TRELLIS_SANITIZE:-}" ] || finish # minutes; the rest is the same code
+if [ ! -f "$an4/test/wav.scp" ]; then
+    [ "$faults" = 0 ] && skip "there is no AN4 in $an4"
+    finish
+fi
 merge_homophones "$an4/test" an4 "$an4/lexicon.txt"
 sed -i "s|^\([^ ]* \)|\1$an4/|" an4/wav.scp
 expect 0 "$TRELLIS" train an4 an4/lexicon.txt -o an4.trm --components 2 --iterations 2 -q --skip-bad
