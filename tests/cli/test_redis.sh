@@ -11,6 +11,8 @@ trap 'end_redis; rm -rf "$folder"' EXIT
 python3 "$TRELLIS_SOURCE_DIR/tests/tone_corpus.py" .
 expect 0 "$TRELLIS" train sounds lexicon.txt -o tones.trm -n 1 -q --set deltas=0
 expect 0 "$TRELLIS" bam train tones.trm sounds lexicon.txt -o store --min-frames 20 -q
+expect 0 "$TRELLIS" graph tones.trm lexicon.txt --loop -o tones.trg -q
+expect 0 "$TRELLIS" decode tones.trm tones.trg sounds --nbest 4 --lattice-beam 40 --to nbest-jsonl -o nbest.jsonl -q
 mphones=$("$TRELLIS" bam export store | grep -c 'Gaussians of')
 
 # ---- What is wrong without any server ----
@@ -57,6 +59,12 @@ done
 lookup=("$TRELLIS_BUILD_DIR/tests/lookup_mphones" store)
 expect 1 "${lookup[@]}" "${where%bam}other"
 contains "$out" "there is no model 'other'" "another name"
+
+# ---- Rescoring: as from the disk ----
+rescore() { "$TRELLIS" bam rescore tones.trm sounds lexicon.txt nbest.jsonl "$1" --to lists -o "$2"; }
+expect 0 rescore store from-disk
+expect 0 rescore "$where" from-servers
+cmp from-disk from-servers || wrong "other scores from servers than from the disk"
 
 # ---- Looking up, by one client through everything ----
 begin() { # SECONDS: a client that waits so long for another server
@@ -133,7 +141,11 @@ begin 1
 echo >&"${client[1]}"
 read -r answer <&"${client[0]}"
 [[ $answer == "found $((mphones - lost)) missing "*" wrong 0" ]] || wrong "opened with a server gone: $answer"
-expect 3 env TRELLIS_REDIS_WAIT=1 "$TRELLIS" bam load store "$where"
+export TRELLIS_REDIS_WAIT=1
+expect 1 rescore "$where" with-losses
+contains "$err" "because a server did not answer" "how much is lost"
+grep -q '"lost": *[1-9]' with-losses || wrong "the lists don't say what is lost: $(head -n 1 with-losses)"
+expect 3 "$TRELLIS" bam load store "$where"
 contains "$err" "not all could be stored" "loading with a server gone"
 end
 finish
