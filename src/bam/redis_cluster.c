@@ -47,6 +47,7 @@ typedef struct node {
     size_t used, capacity;
     int has_slots, replicas; /* as the cluster says */
     int failed;              /* in this round */
+    int down;                /* in this round: gone, or of no use as a whole */
     int lost;                /* requests were lost by it: nobody waits for it … */
     double ask_at;           /* … and it is not tried before this time */
 } node;
@@ -343,7 +344,7 @@ static int put_request(node *n, const trl__redis_request *q)
 
 static void fail_node(batch *b, node *n)
 {
-    n->failed = 1;
+    n->failed = n->down = 1;
     n->used = 0;
     b->failed = 1;
 }
@@ -354,7 +355,7 @@ static int send_round(batch *b, trl_error *err)
     trl__redis *r = b->r;
     double time = now();
     for (size_t i = 0; i < r->count; i++) {
-        r->nodes[i].failed = 0;
+        r->nodes[i].failed = r->nodes[i].down = 0;
         r->nodes[i].used = 0;
     }
     for (size_t i = 0; i < b->count; i++) {
@@ -413,6 +414,7 @@ static int take_error(batch *b, trl__redis_request *q, node *n, const redisReply
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
         if (begins_with(reply->str, passing[i])) {
             b->refused = 1;
+            n->down |= i > 0; /* not for the sake of one slot that is moving */
             return 0;
         }
     return refuses(n, reply, err);
@@ -489,7 +491,7 @@ static void give_up(batch *b, int lost_before_only)
         if (q->status != TRL__REDIS_WAITING || (lost_before_only && !n->lost))
             continue;
         q->status = TRL__REDIS_LOST;
-        n->lost = 1;
+        n->lost = n->down;
         n->ask_at = now() + ASK_AGAIN;
     }
 }
