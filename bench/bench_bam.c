@@ -1,5 +1,6 @@
 /* The back-off acoustic model: the reducer on a stream of contexts shaped like [001]'s Tables V and VI, one large mixture, sort, look-ups, memory. */
 #include "bench.h"
+#include "bench_bam_redis.h"
 #include "child_process.h"
 
 #include "bam/grow_mixture.h"
@@ -28,18 +29,29 @@ typedef struct sizes {
     int sort_mb;    /* of records that are sorted */
     int lookups;
     int64_t most_m5; /* frames of a reservoir, for memory */
+    size_t served;   /* M-phones on servers … */
+    int batches;     /* … and how often 300 of them are looked up */
 } sizes;
 
 static sizes choose(const bench_options *o)
 {
     if (o->tiny)
-        return (sizes){.triphones = 2, .share = 0.01, .frames = 8000, .sort_mb = 4, .lookups = 1000, .most_m5 = 32000};
+        return (sizes){.triphones = 2,
+                       .share = 0.01,
+                       .frames = 8000,
+                       .sort_mb = 4,
+                       .lookups = 1000,
+                       .most_m5 = 32000,
+                       .served = 400,
+                       .batches = 3};
     return (sizes){.triphones = 10,
                    .share = o->quick ? 0.1 : 1,
                    .frames = 262144,
                    .sort_mb = o->quick ? 200 : 1000,
                    .lookups = o->quick ? 200000 : 1000000,
-                   .most_m5 = 256000};
+                   .most_m5 = 256000,
+                   .served = 6000,
+                   .batches = o->quick ? 200 : 1000};
 }
 
 /* Frames of a mixture of 128 Gaussians, so that there is something to find. */
@@ -253,18 +265,18 @@ static void measure_balance(const char *folder, json_t *result)
     trl_error err;
     snprintf(path, sizeof path, "%s/stream", folder);
     check(trl__bam_reader_open(path, &reader, &err), &err);
-    size_t key_size = trl_bam_key_size(reader.header.order);
+    size_t mark_size = trl__run_mark_size(reader.header.order);
     FILE *file = tmpfile();
     if (!file)
         return bench_absent(result, "partition_balance", "no temporary file");
-    check(trl__run_writer_open(put_file, file, key_size, tags, &writer, &err), &err);
+    check(trl__run_writer_open(put_file, file, mark_size, tags, &writer, &err), &err);
     int code;
     while ((code = trl__bam_read(&reader, &record, &err)) > 0)
         check(trl__run_write(writer, record.body, record.size, &err), &err);
     check(code, &err);
     check(trl__run_writer_close(writer, &err), &err);
     fflush(file);
-    check(trl__run_open(dup(fileno(file)), "run", key_size, &run, &err), &err);
+    check(trl__run_open(dup(fileno(file)), "run", mark_size, &run, &err), &err);
     fclose(file);
     check(trl__key_ranges(&run, 1, 8, &ranges, &count, &err), &err);
     bench_report(result, "partition_balance", (double)ranges[0].bytes / (double)ranges[count - 1].bytes, "x",
@@ -372,9 +384,11 @@ static int bench_run(const bench_options *options, json_t *result)
     measure_mixture(&z, frames, result);
     measure_sort(&z, frames, folder, result);
     measure_lookups(&z, folder, result);
+    bench_redis_lookups(folder, z.served, z.batches, result);
     bench_remove_folder(folder);
     free(frames);
     return 0;
 }
 
-const bench bench_bam = {"bam", "the back-off acoustic model: reducer, mixtures, sort, store, memory", bench_run};
+const bench bench_bam = {"bam", "the back-off acoustic model: reducer, mixtures, sort, store, servers, memory",
+                         bench_run};

@@ -50,6 +50,8 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     static const char *const words[] = {"fail", "skip", "noise", NULL};
     trl_corpus_options reading = trl_corpus_defaults();
     trl_error err;
+    reading.part = v->part;
+    reading.parts = v->parts;
     in->aligning = trl_align_defaults();
     in->aligning.beam = v->beam;
     in->aligning.skip_bad = v->input.skip_bad;

@@ -82,7 +82,8 @@ typedef struct bam_corpus {
     const char *oov, *device;
     double beam;
     int no_adapt;
-    int no_text; /* transcripts are not needed */
+    int no_text;     /* transcripts are not needed */
+    int part, parts; /* as in corpus.h */
 } bam_corpus;
 
 #define BAM_CORPUS_DEFAULTS        \

@@ -13,21 +13,27 @@ struct map_values {
     bam_corpus corpus;
     bam_mapping mapping;
     const char *output;
+    int part, parts;
 };
 
 static int run_map(void *values, int count, char **arguments)
 {
     const struct map_values *v = values;
+    bam_corpus corpus = v->corpus;
     bam_inputs in = {0};
     trl_bam_options o;
     trl_bam_counts counts;
     trl_error err;
     (void)count;
+    corpus.part = v->part - 1;
+    corpus.parts = v->parts;
     int code = bam_options(&cmd_bam_map, &v->mapping, NULL, &o);
     if (code == 0)
         code = cli_no_terminal(&cmd_bam_map, v->output);
+    if (code == 0 && (v->parts < 1 || v->part < 1 || v->part > v->parts))
+        code = cli_usage_error(&cmd_bam_map, "--part %d of --parts %d can't be; parts count from 1", v->part, v->parts);
     if (code == 0)
-        code = bam_inputs_read(&cmd_bam_map, &v->common, &v->corpus, arguments, &in);
+        code = bam_inputs_read(&cmd_bam_map, &v->common, &corpus, arguments, &in);
     if (code == 0) {
         size_t passes = (size_t)trl_align_passes(in.model, &in.aligning);
         in.aligning.progress = cli_progress(&v->common, "mapping", "utt", trl_corpus_count(in.corpus) * passes);
@@ -48,6 +54,9 @@ static int run_map(void *values, int count, char **arguments)
 static const cli_option map_options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct map_values, output), "FILE", "records; - (default): standard output"},
     BAM_MAPPING_OPTIONS(struct map_values, mapping),
+    {"parts", 0, CLI_INT, offsetof(struct map_values, parts), "N",
+     "share the corpus out to so many mappers, speaker by speaker (default 1)"},
+    {"part", 0, CLI_INT, offsetof(struct map_values, part), "I", "which of the --parts this mapper has, from 1"},
     BAM_CORPUS_OPTIONS(struct map_values, corpus),
     {0}};
 
@@ -59,17 +68,21 @@ const cli_command cmd_bam_map = {
                    "first-pass MODEL; each state of the alignment gives a record: the key of the "
                    "longest M-phone around it, up to --order symbols on either side, across words, and the frames. "
                    "M-phones that it backs off to are written as keys alone.\n\n"
+                   "With --parts N several mappers, on one machine or on many, have a part of the speakers each; "
+                   "all parts together are the records of the whole corpus.\n\n"
                    "Records are binary (docs/formats.md); `trellis bam show` prints them. They are made for `trellis "
                    "bam sort` and `trellis bam reduce`; `trellis bam train` does all of it.",
     .options = map_options,
     .examples =
         "trellis bam map tri.trm data/train lexicon.txt | trellis bam sort | trellis bam reduce -o mixtures.bam\n"
-        "trellis bam map tri.trm data/train lexicon.txt --order 2 -o mapped.bam",
+        "trellis bam map tri.trm data/train lexicon.txt --order 2 -o mapped.bam\n"
+        "trellis bam map tri.trm data/train lexicon.txt --parts 8 --part 3 -o mapped3.bam",
     .least = 3,
     .most = 3,
     .values_size = sizeof(struct map_values),
     .defaults =
-        &(const struct map_values){.output = "-", .mapping = BAM_MAPPING_DEFAULTS, .corpus = BAM_CORPUS_DEFAULTS},
+        &(const struct map_values){
+            .output = "-", .mapping = BAM_MAPPING_DEFAULTS, .corpus = BAM_CORPUS_DEFAULTS, .part = 1, .parts = 1},
     .run = run_map,
 };
 

@@ -11,8 +11,9 @@ extern const cli_command cmd_align, cmd_corpus_check, cmd_corpus_split, cmd_deco
     cmd_lattice_oracle, cmd_lattice_rescore, cmd_lattice_words, cmd_lm, cmd_lm_perplexity, cmd_model_convert,
     cmd_model_draw, cmd_model_likelihoods, cmd_model_show, cmd_model_stat, cmd_report, cmd_score, cmd_train,
     cmd_version;
-extern const cli_command cmd_bam_eval, cmd_bam_export, cmd_bam_get, cmd_bam_info, cmd_bam_map, cmd_bam_reduce,
-    cmd_bam_rescore, cmd_bam_show, cmd_bam_sizes, cmd_bam_sort, cmd_bam_store, cmd_bam_train, cmd_bam_tune;
+extern const cli_command cmd_bam_eval, cmd_bam_export, cmd_bam_get, cmd_bam_info, cmd_bam_load, cmd_bam_map,
+    cmd_bam_reduce, cmd_bam_rescore, cmd_bam_show, cmd_bam_sizes, cmd_bam_sort, cmd_bam_store, cmd_bam_train,
+    cmd_bam_tune;
 extern const cli_command cmd_fst_backward, cmd_fst_counts, cmd_fst_forward, cmd_fst_index, cmd_fst_train,
     cmd_fst_viterbi;
 extern const cli_command cmd_fst_arcsort, cmd_fst_arpa, cmd_fst_closure, cmd_fst_compile, cmd_fst_compose,
@@ -29,6 +30,7 @@ const cli_command *const cli_commands[] = {
     &cmd_bam_export,
     &cmd_bam_get,
     &cmd_bam_info,
+    &cmd_bam_load,
     &cmd_bam_map,
     &cmd_bam_reduce,
     &cmd_bam_rescore,

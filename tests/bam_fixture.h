@@ -144,7 +144,7 @@ static inline int reduce_part(const bam_case *c, size_t first, size_t end, trl_p
         code = trl__reducer_add(reducer, &record, &err);
     }
     if (code == 0)
-        code = trl__reducer_finish(reducer, end < c->count, &err);
+        code = trl__reducer_finish(reducer, end < c->count ? c->records[end].bytes : NULL, &err);
     trl__reducer_destroy(reducer);
     return code;
 }

@@ -64,6 +64,19 @@ TRL_API int trl_bam_store_get(trl_bam_store *store, const unsigned char *key, tr
 typedef int (*trl_bam_store_fn)(void *user, const unsigned char *key, const trl_bam_mixture *mixture, trl_error *err);
 TRL_API int trl_bam_store_each(trl_bam_store *store, trl_bam_store_fn use, void *user, trl_error *err);
 
+/* ---- served ---- */
+
+typedef struct trl_bam_load_summary {
+    uint64_t mphones, bytes; /* stored, and of their values */
+    size_t servers;          /* that share them */
+} trl_bam_load_summary;
+
+/* Copies a store's folder to a Redis Cluster at redis://HOST:PORT[,HOST:PORT…]/NAME. Users of NAME see the old model or the new one; the old one's keys are removed at the end. User, password and time limits come from
+ * the environment (docs/bam-serving.md). `progress` (of M-phones) and `summary` may be NULL. Returns 0, what trl_bam_store_open returns, TRL_EINVAL (no such address), TRL_EIO (a server is gone or refuses),
+ * TRL_EUNSUPPORTED (built without hiredis). */
+TRL_API int trl_bam_load(const char *store, const char *where, trl_progress *progress, trl_bam_load_summary *summary,
+                         trl_error *err);
+
 TRL_END_DECLS
 
 #endif

@@ -60,6 +60,8 @@ typedef struct trl_corpus_options {
         *labels; /* HTK master label file (label_file.h) that has the words, in place of the corpus's own; NULL: none */
     const char *words;      /* of a single sound file, in place of what stands beside it; NULL: none given */
     const char *words_file; /* the same from a text file; "-": standard input */
+    int part,
+        parts; /* of so many parts this one alone, from 0; speakers stay whole, and are shared out by a hash of their names. parts 0 or 1: all */
 } trl_corpus_options;
 
 typedef struct trl_utterance {

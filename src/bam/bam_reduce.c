@@ -20,7 +20,7 @@ static int reduce_all(trl__bam_reader *reader, trl__reducer *reducer, trl_error 
     while ((code = trl__bam_read(reader, &record, err)) > 0)
         if ((code = trl__reducer_add(reducer, &record, &why)) < 0)
             return trl__source_fail(&reader->source, err, code, "record %" PRIu64 ": %s", reader->records, why.text);
-    if (code == 0 && (code = trl__reducer_finish(reducer, 0, &why)) < 0)
+    if (code == 0 && (code = trl__reducer_finish(reducer, NULL, &why)) < 0)
         return trl__source_fail(&reader->source, err, code, "%s", why.text);
     return code;
 }

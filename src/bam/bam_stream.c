@@ -228,12 +228,6 @@ void trl__bam_reader_close(trl__bam_reader *reader)
 
 /* ---- writing ---- */
 
-static void put_le64(unsigned char *b, uint64_t value)
-{
-    trl__put_le32(b, (uint32_t)value);
-    trl__put_le32(b + 4, (uint32_t)(value >> 32));
-}
-
 int trl__bam_writer_open(const char *path, const trl__bam_header *h, trl__bam_writer *out, trl_error *err)
 {
     unsigned char head[HEAD] = MAGIC;
@@ -244,8 +238,8 @@ int trl__bam_writer_open(const char *path, const trl__bam_header *h, trl__bam_wr
     trl__put_le32(head + 8, (uint32_t)h->order);
     trl__put_le32(head + 12, (uint32_t)h->dim);
     trl__put_le32(head + 16, h->phones->boundary >= 0);
-    put_le64(head + 20, h->seed);
-    put_le64(head + 28, h->model);
+    trl__put_le64(head + 20, h->seed);
+    trl__put_le64(head + 28, h->model);
     trl__put_le32(head + 36, (uint32_t)strlen(names));
     int code = trl_file_create(path, &out->file, err);
     if (code == 0)
@@ -272,7 +266,7 @@ int trl__bam_write(trl__bam_writer *writer, const unsigned char *body, size_t si
 int trl__bam_writer_commit(trl__bam_writer *writer, trl_error *err)
 {
     unsigned char end[12] = {0};
-    put_le64(end + 4, writer->records);
+    trl__put_le64(end + 4, writer->records);
     int code = trl_file_write(writer->file, end, sizeof end, err);
     if (code == 0)
         code = trl_file_commit(writer->file, err);

@@ -30,7 +30,7 @@ typedef struct train_job {
     const trl_corpus *corpus;
     const char *store;
     trl__bam_header header;
-    size_t key_size;
+    size_t key_size, mark_size;
     uint64_t hash; /* of everything that the runs depend on */
     trl__arena names;
     char *folder;
@@ -143,7 +143,7 @@ static int open_run(train_job *j, size_t number, trl_error *err)
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return trl__fail_errno(err, name, "can't open");
-    int code = trl__run_open(fd, name, j->key_size, &j->runs[j->run_count], err);
+    int code = trl__run_open(fd, name, j->mark_size, &j->runs[j->run_count], err);
     j->run_count += code == 0;
     return code;
 }
@@ -160,7 +160,7 @@ static int write_run(train_job *j, trl_error *err)
     if (code < 0)
         return code;
     j->tags[JOB] = j->hash;
-    code = trl__run_writer_open(put_file, file, j->key_size, j->tags, &writer, err);
+    code = trl__run_writer_open(put_file, file, j->mark_size, j->tags, &writer, err);
     if (code == 0) {
         code = trl__sorter_write(j->sorter, writer, err);
         if (code == 0)
@@ -339,7 +339,7 @@ static int reduce_to(const train_job *j, const trl__key_range *r, trl__bam_write
     if (code == 0)
         code = reduce_merged(j, merge, reducer, err);
     if (code == 0)
-        code = trl__reducer_finish(reducer, r->end != NULL, err);
+        code = trl__reducer_finish(reducer, r->end, err);
     trl__reducer_destroy(reducer);
     trl__merge_close(merge);
     for (size_t i = 0; cursors && i < j->run_count; i++)
@@ -432,6 +432,7 @@ static int set_up(train_job *j, const trl_model *model, const trl_lexicon *lexic
     snprintf(j->folder, length + 6, "%.*s.work", (int)length, j->store);
     int code = trl__map_header(model, &j->options->bam, &j->header, err);
     j->key_size = trl_bam_key_size(j->header.order);
+    j->mark_size = trl__run_mark_size(j->header.order);
     j->hash = code == 0 ? hash_job(j, lexicon) : 0;
     return code;
 }

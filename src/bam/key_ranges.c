@@ -59,7 +59,7 @@ int trl__key_ranges(trl__sorted_run *const *runs, size_t count, size_t most, trl
     }
     for (size_t r = 0; r < count; r++)
         for (size_t b = 0; b < runs[r]->count; b++) {
-            keys[used++] = (weighed_key){runs[r]->blocks[b].key, runs[r]->blocks[b].size, runs[r]->key_size};
+            keys[used++] = (weighed_key){runs[r]->blocks[b].mark, runs[r]->blocks[b].size, runs[r]->mark_size};
             total += runs[r]->blocks[b].size;
         }
     if (used > 0)

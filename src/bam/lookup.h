@@ -35,7 +35,9 @@ struct trl__lookup {
     void (*destroy)(trl__lookup *lookup);
 };
 
-/* `where` is a store's folder. Returns as trl_bam_store_open. */
+/* `where` is a store's folder, or redis://HOST:PORT/NAME (redis_settings.h). Returns as trl_bam_store_open, of servers also TRL_EIO, TRL_EINVAL, TRL_EUNSUPPORTED. */
 int trl__lookup_open(const char *where, trl__lookup **out, trl_error *err);
+
+int trl__redis_lookup_open(const char *where, trl__lookup **out, trl_error *err);
 
 #endif

@@ -55,8 +55,7 @@ static int add_segment(const map_job *j, slot *s, const trl__pass_frames *f, uin
     unsigned char *value = add_record(j, s, key, TRL__BAM_RUN, TRL__BAM_RUN_HEAD + 4 * dim * frames);
     if (!value)
         return -1;
-    trl__put_le32(value, (uint32_t)utterance);
-    trl__put_le32(value + 4, (uint32_t)(utterance >> 32));
+    trl__put_le64(value, utterance);
     trl__put_le32(value + 8, (uint32_t)state->first);
     for (size_t i = 0; i < frames; i++)
         for (size_t k = 0; k < dim; k++)

@@ -73,12 +73,6 @@ const trl_bam_counts *trl__reducer_counts(const trl__reducer *reducer)
 
 /* ---- records ---- */
 
-static void put_le64(unsigned char *b, uint64_t value)
-{
-    trl__put_le32(b, (uint32_t)value);
-    trl__put_le32(b + 4, (uint32_t)(value >> 32));
-}
-
 static unsigned char *begin_body(const trl__bam_header *header, const unsigned char *key, trl__bam_kind kind,
                                  size_t value, trl__scratch *scratch)
 {
@@ -101,7 +95,7 @@ unsigned char *trl__bam_mixture_body(const trl__bam_header *header, const unsign
         return NULL;
     trl__put_le32(at, (uint32_t)components);
     trl__put_le32(at + 4, frames->overflow != 0);
-    put_le64(at + 8, frames->count);
+    trl__put_le64(at + 8, frames->count);
     at += TRL__BAM_MIXTURE_HEAD;
     memcpy(at, mixture->log_weight, 4 * components);
     memcpy(at + 4 * components, mixture->mean, 4 * numbers);
@@ -122,7 +116,7 @@ static int emit_sample(trl__reducer *r, const level *top, trl_error *err)
         trl__put_le32(body + r->key_size + 4, top->frames->overflow != 0);
         for (size_t i = 0; i < count; i++) {
             unsigned char *at = body + r->key_size + 8 + i * frame;
-            put_le64(at, top->frames->hash[first + i]);
+            trl__put_le64(at, top->frames->hash[first + i]);
             memcpy(at + 8, trl__reservoir_frame(top->frames, first + i), frame - 8);
         }
         code = r->emit(r->user, body, r->key_size + 8 + count * frame, err);
@@ -141,10 +135,10 @@ static int emit_counts(trl__reducer *r, trl_error *err)
     unsigned char *at = body + r->key_size + 4;
     for (size_t i = 0; i < side * side; i++, at += 32) {
         const trl_bam_cell *cell = &r->counts.cell[i / side][i % side];
-        put_le64(at, cell->mphones);
-        put_le64(at + 8, cell->kept);
-        put_le64(at + 16, cell->sampled);
-        put_le64(at + 24, cell->gaussians);
+        trl__put_le64(at, cell->mphones);
+        trl__put_le64(at + 8, cell->kept);
+        trl__put_le64(at + 16, cell->sampled);
+        trl__put_le64(at + 24, cell->gaussians);
     }
     return r->emit(r->user, body, (size_t)(at - body), err);
 }
@@ -314,12 +308,14 @@ int trl__reducer_add(trl__reducer *r, const trl__bam_record *record, trl_error *
     return 0;
 }
 
-int trl__reducer_finish(trl__reducer *r, int more, trl_error *err)
+int trl__reducer_finish(trl__reducer *r, const unsigned char *end, trl_error *err)
 {
-    int code = 0;
+    int code = 0, goes_on = end && r->has_last && memcmp(r->last, end, r->key_size) == 0;
+    if (goes_on) /* it counts where its last record is */
+        cell_of(r, r->last)->mphones--;
     if (r->depth > 0 && r->stack[r->depth - 1].came)
-        code = close_top(r, 0, err);
-    if (code == 0 && r->depth > 0 && !more)
+        code = close_top(r, goes_on, err);
+    if (code == 0 && r->depth > 0 && !end)
         code = fail_key(r, err, r->stack[r->depth - 1].key,
                         "others back off to it, but the records end before it; some are lost");
     while (code == 0 && r->depth > 0)

@@ -2,14 +2,14 @@
  *
  *     trl__reducer_create(&header, &options, pool, NULL, emit, user, &reducer, err);
  *     trl__reducer_add(reducer, &record, err);                                       // in the order of their bytes
- *     trl__reducer_finish(reducer, 0, err);                                          // and the counts
+ *     trl__reducer_finish(reducer, NULL, err);                                       // and the counts
  *
  * An M-phone comes when all that back off to it have come (bam_key.h). When it is complete its mixture is estimated and its sample joins that of
  * the M-phone it backs off to, which lies below it on the stack.
  *
- * A part of a stream can be reduced alone, whatever keys it begins and ends with. M-phones that have frames on both sides of a cut are then written
+ * A part of a stream can be reduced alone, whatever records it begins and ends with, also within those of one key. M-phones that have frames on both sides of a cut are then written
  * as samples, under their keys; samples of one key from all parts, put together, are its sample. `first`, the first key of the part, says what may
- * have begun before; at the end, `more` says that the stream goes on.
+ * have begun before; `end`, the first key behind it (NULL: the stream ends), what may go on.
  */
 #ifndef TRL_BAM_REDUCER_H
 #define TRL_BAM_REDUCER_H
@@ -26,7 +26,7 @@ void trl__reducer_destroy(trl__reducer *reducer);
 
 /* Frames, samples and back-offs. TRL_ECORRUPT: out of order, or something is missing. */
 int trl__reducer_add(trl__reducer *reducer, const trl__bam_record *record, trl_error *err);
-int trl__reducer_finish(trl__reducer *reducer, int more, trl_error *err);
+int trl__reducer_finish(trl__reducer *reducer, const unsigned char *end, trl_error *err);
 const trl_bam_counts *trl__reducer_counts(const trl__reducer *reducer);
 
 /* Counts of a record added to others. */

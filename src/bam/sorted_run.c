@@ -10,25 +10,19 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#define MAGIC "trl-run\1"
+#define MAGIC "trl-run\2"
 #define HEAD (8 + 8 * TRL__RUN_TAGS)
 #define TAIL 24                        /* bytes: offset and size of the index, its checksum */
 #define BLOCK ((size_t)1 << 16)        /* bytes before packing, about */
 #define BLOCK_MOST ((uint32_t)1 << 31) /* a block has at least one record, which may be large */
 #define LEVEL (-5)                     /* features hardly shrink; keys and back-offs do at any level */
 
-static void put_le64(unsigned char *b, uint64_t value)
-{
-    trl__put_le32(b, (uint32_t)value);
-    trl__put_le32(b + 4, (uint32_t)(value >> 32));
-}
-
 /* ---- writing ---- */
 
 struct trl__run_writer {
     trl__run_put put;
     void *user;
-    size_t key_size;
+    size_t mark_size;
     ZSTD_CCtx *zstd;
     unsigned char *block, *packed, *index;
     size_t used, block_capacity, packed_capacity, index_used, index_capacity;
@@ -42,7 +36,7 @@ static int put(trl__run_writer *w, const void *bytes, size_t size, trl_error *er
     return code;
 }
 
-int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t key_size, const uint64_t tags[TRL__RUN_TAGS],
+int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t mark_size, const uint64_t tags[TRL__RUN_TAGS],
                          trl__run_writer **out, trl_error *err)
 {
     unsigned char head[HEAD] = MAGIC;
@@ -50,9 +44,9 @@ int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t key_size, co
     *out = NULL;
     if (!w)
         return trl__fail_memory(err);
-    *w = (trl__run_writer){.put = put_bytes, .user = user, .key_size = key_size, .zstd = ZSTD_createCCtx()};
+    *w = (trl__run_writer){.put = put_bytes, .user = user, .mark_size = mark_size, .zstd = ZSTD_createCCtx()};
     for (size_t i = 0; i < TRL__RUN_TAGS; i++)
-        put_le64(head + 8 + 8 * i, tags[i]);
+        trl__put_le64(head + 8 + 8 * i, tags[i]);
     int code = w->zstd ? 0 : trl__fail_memory(err);
     if (code == 0) {
         ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
@@ -66,9 +60,16 @@ int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t key_size, co
     return code;
 }
 
+static void write_mark(const trl__run_writer *w, unsigned char *mark)
+{
+    size_t size = trl__le32(w->block);
+    memset(mark, 0, w->mark_size);
+    memcpy(mark, w->block + 4, size < w->mark_size ? size : w->mark_size);
+}
+
 static int flush(trl__run_writer *w, trl_error *err)
 {
-    size_t bound = ZSTD_compressBound(w->used), entry = w->key_size + 16;
+    size_t bound = ZSTD_compressBound(w->used), entry = w->mark_size + 16;
     if (w->used == 0)
         return 0;
     if (TRL_GROW(w->packed, w->packed_capacity, bound) < 0 ||
@@ -78,10 +79,10 @@ static int flush(trl__run_writer *w, trl_error *err)
     if (ZSTD_isError(packed))
         return trl__fail(err, TRL_EIO, "packing failed: %s", ZSTD_getErrorName(packed));
     unsigned char *at = w->index + w->index_used;
-    memcpy(at, w->block + 4, w->key_size);
-    put_le64(at + w->key_size, w->offset);
-    trl__put_le32(at + w->key_size + 8, (uint32_t)packed);
-    trl__put_le32(at + w->key_size + 12, (uint32_t)w->used);
+    write_mark(w, at);
+    trl__put_le64(at + w->mark_size, w->offset);
+    trl__put_le32(at + w->mark_size + 8, (uint32_t)packed);
+    trl__put_le32(at + w->mark_size + 12, (uint32_t)w->used);
     w->index_used += entry;
     w->used = 0;
     return put(w, w->packed, packed, err);
@@ -104,9 +105,9 @@ int trl__run_writer_close(trl__run_writer *w, trl_error *err)
 {
     unsigned char tail[TAIL];
     int code = flush(w, err);
-    put_le64(tail, w->offset);
-    put_le64(tail + 8, w->index_used);
-    put_le64(tail + 16, XXH3_64bits(w->index, w->index_used));
+    trl__put_le64(tail, w->offset);
+    trl__put_le64(tail + 8, w->index_used);
+    trl__put_le64(tail + 16, XXH3_64bits(w->index, w->index_used));
     if (code == 0 && w->index_used > 0)
         code = put(w, w->index, w->index_used, err);
     if (code == 0)
@@ -143,7 +144,7 @@ static int read_at(const trl__sorted_run *run, uint64_t offset, void *bytes, siz
 
 static int take_blocks(trl__sorted_run *run, const unsigned char *index, uint64_t end, trl_error *err)
 {
-    size_t entry = run->key_size + 16;
+    size_t entry = run->mark_size + 16;
     uint64_t offset = HEAD;
     run->blocks = trl__alloc(run->count + 1, sizeof *run->blocks);
     if (!run->blocks)
@@ -151,10 +152,10 @@ static int take_blocks(trl__sorted_run *run, const unsigned char *index, uint64_
     for (size_t i = 0; i < run->count; i++) {
         const unsigned char *at = index + i * entry;
         trl__run_block *b = &run->blocks[i];
-        memcpy(b->key, at, run->key_size);
-        b->offset = trl__le64(at + run->key_size);
-        b->packed = trl__le32(at + run->key_size + 8);
-        b->size = trl__le32(at + run->key_size + 12);
+        memcpy(b->mark, at, run->mark_size);
+        b->offset = trl__le64(at + run->mark_size);
+        b->packed = trl__le32(at + run->mark_size + 8);
+        b->size = trl__le32(at + run->mark_size + 12);
         if (b->offset != offset || b->packed > end - offset || b->size > BLOCK_MOST)
             return trl__fail(err, TRL_ECORRUPT, "%s: block %zu is not where it should be", run->name, i);
         offset += b->packed;
@@ -178,11 +179,11 @@ static int read_index(trl__sorted_run *run, trl_error *err)
         return code;
     uint64_t end = trl__le64(tail), index_size = trl__le64(tail + 8);
     if (memcmp(head, MAGIC, 8) != 0 || end < HEAD || end > size || index_size != size - TAIL - end ||
-        index_size % (run->key_size + 16) != 0)
+        index_size % (run->mark_size + 16) != 0)
         return trl__fail(err, TRL_ECORRUPT, "%s: is no sorted run of these M-phones", run->name);
     for (size_t i = 0; i < TRL__RUN_TAGS; i++)
         run->tags[i] = trl__le64(head + 8 + 8 * i);
-    run->count = (size_t)index_size / (run->key_size + 16);
+    run->count = (size_t)index_size / (run->mark_size + 16);
     unsigned char *index = trl__alloc((size_t)index_size + 1, 1);
     if (!index)
         return trl__fail_memory(err);
@@ -195,7 +196,7 @@ static int read_index(trl__sorted_run *run, trl_error *err)
     return code;
 }
 
-int trl__run_open(int fd, const char *name, size_t key_size, trl__sorted_run **out, trl_error *err)
+int trl__run_open(int fd, const char *name, size_t mark_size, trl__sorted_run **out, trl_error *err)
 {
     trl__sorted_run *run = trl__alloc_zero(1, sizeof *run);
     *out = NULL;
@@ -204,7 +205,7 @@ int trl__run_open(int fd, const char *name, size_t key_size, trl__sorted_run **o
         return trl__fail_memory(err);
     }
     run->fd = fd;
-    run->key_size = key_size;
+    run->mark_size = mark_size;
     run->name = trl__strdup(name);
     int code = run->name ? read_index(run, err) : trl__fail_memory(err);
     if (code < 0)
@@ -234,13 +235,13 @@ struct trl__run_cursor {
     size_t packed_capacity, block_capacity, size, at;
 };
 
-/* The last block that begins before the first key wanted may have it. */
+/* The last block that begins before the first record wanted may have it. */
 static size_t first_block(const trl__sorted_run *run, const unsigned char *first)
 {
     size_t low = 0, high = run->count;
     while (first && low < high) {
         size_t middle = low + (high - low) / 2;
-        if (memcmp(run->blocks[middle].key, first, run->key_size) < 0)
+        if (memcmp(run->blocks[middle].mark, first, run->mark_size) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -295,12 +296,21 @@ static int unpack_next(trl__run_cursor *c, trl_error *err)
     return 0;
 }
 
+static int compare_mark(const unsigned char *body, size_t size, const unsigned char *mark, size_t mark_size)
+{
+    size_t both = size < mark_size ? size : mark_size;
+    int difference = memcmp(body, mark, both);
+    for (size_t i = both; difference == 0 && i < mark_size; i++)
+        difference = -(mark[i] != 0);
+    return difference;
+}
+
 int trl__run_next(void *cursor, trl__bam_record *record, trl_error *err)
 {
     trl__run_cursor *c = cursor;
     for (;;) {
         if (c->at == c->size && (c->next == c->run->count ||
-                                 (c->end && memcmp(c->run->blocks[c->next].key, c->end, c->run->key_size) >= 0)))
+                                 (c->end && memcmp(c->run->blocks[c->next].mark, c->end, c->run->mark_size) >= 0)))
             return 0;
         int code = c->at == c->size ? unpack_next(c, err) : 0;
         if (code < 0)
@@ -313,9 +323,9 @@ int trl__run_next(void *cursor, trl__bam_record *record, trl_error *err)
         code = trl__bam_parse(c->header, body, size, record, err);
         if (code < 0)
             return code;
-        if (c->end && memcmp(body, c->end, c->run->key_size) >= 0)
+        if (c->end && compare_mark(body, size, c->end, c->run->mark_size) >= 0)
             return 0;
-        if (!c->first || memcmp(body, c->first, c->run->key_size) >= 0)
+        if (!c->first || compare_mark(body, size, c->first, c->run->mark_size) >= 0)
             return 1;
     }
 }

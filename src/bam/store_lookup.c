@@ -1,5 +1,6 @@
 /* Look-ups in a store on this machine. */
 #include "bam/lookup.h"
+#include "bam/redis_settings.h"
 #include "base/memory.h"
 #include "base/fail.h"
 
@@ -31,6 +32,8 @@ static void destroy(trl__lookup *lookup)
 
 int trl__lookup_open(const char *where, trl__lookup **out, trl_error *err)
 {
+    if (trl__is_redis(where))
+        return trl__redis_lookup_open(where, out, err);
     store_lookup *l = trl__alloc_zero(1, sizeof *l);
     if (!l)
         return trl__fail_memory(err);

@@ -1,6 +1,6 @@
 #include "bam/bam_phones.h"
 #include "bam/bam_stream.h"
-#include "bam/store_format.h"
+#include "bam/store_about.h"
 #include "base/bytes.h"
 #include "base/container.h"
 #include "base/fail.h"
@@ -28,9 +28,7 @@ typedef struct partition {
 
 struct trl_bam_store {
     char *path;
-    trl__store_header header;
-    trl_bam_phones *phones;
-    trl_bam_counts counts;
+    trl__store_about about;
     partition *parts;
     uint32_t opened;
 };
@@ -43,43 +41,17 @@ static int fail_lmdb(trl_error *err, const trl_bam_store *store, const partition
                      "%s/%s: %s", store->path, p->name, mdb_strerror(code));
 }
 
-static int is_possible(const trl__store_header *h)
+static int name_partitions(trl_bam_store *s, trl_error *err)
 {
-    return h->order >= 1 && h->order <= TRL_BAM_ORDER_MOST && h->dim >= 1 && h->dim <= TRL__DIM_MOST &&
-           h->word_boundaries <= 1 && h->partitions >= 1;
-}
-
-static int take_facts(trl_bam_store *s, const trl__container *file, trl_error *err)
-{
-    const void *header, *cells, *parts;
-    size_t headers, cell_count, part_count;
-    char *phones = NULL;
-    int code = trl__container_array(file, "store", sizeof s->header, &header, &headers, err);
-    if (code == 0)
-        code = trl__container_array(file, "counts", sizeof(trl_bam_cell), &cells, &cell_count, err);
-    if (code == 0)
-        code = trl__container_array(file, "partitions", sizeof(trl__store_part), &parts, &part_count, err);
-    if (code == 0)
-        code = trl__container_text(file, "phones", &phones, err);
-    if (code == 0 && headers == 1)
-        memcpy(&s->header, header, sizeof s->header);
-    if (code == 0 && (headers != 1 || !is_possible(&s->header) || part_count != s->header.partitions ||
-                      cell_count * sizeof(trl_bam_cell) != sizeof s->counts.cell))
-        code = trl__fail(err, TRL_ECORRUPT, "%s: the numbers of the store contradict each other",
-                         trl__container_path(file));
-    if (code == 0) {
-        memcpy(s->counts.cell, cells, sizeof s->counts.cell);
-        code = trl_bam_phones_of_text(phones ? phones : "", (int)s->header.word_boundaries, &s->phones, err);
-    }
-    if (code == 0 && !(s->parts = trl__alloc_zero(part_count, sizeof *s->parts)))
-        code = trl__fail_memory(err);
-    for (uint32_t i = 0; code == 0 && i < s->header.partitions; i++) {
-        memcpy(&s->parts[i].facts, (const trl__store_part *)parts + i, sizeof s->parts[i].facts);
+    s->parts = trl__alloc_zero(s->about.header.partitions, sizeof *s->parts);
+    if (!s->parts)
+        return trl__fail_memory(err);
+    for (uint32_t i = 0; i < s->about.header.partitions; i++) {
+        s->parts[i].facts = s->about.parts[i];
         snprintf(s->parts[i].name, sizeof s->parts[i].name, "part-%04" PRIu32 "-%016" PRIx64 ".mdb", i,
                  s->parts[i].facts.hash);
     }
-    trl__free(phones);
-    return code;
+    return 0;
 }
 
 static int open_partition(trl_bam_store *s, partition *p, trl_error *err)
@@ -119,11 +91,13 @@ static int read_store(trl_bam_store *s, trl_error *err)
     int code =
         path ? trl__container_open(path, TRL__STORE_KIND, TRL__STORE_VERSION, &file, err) : trl__fail_memory(err);
     if (code == 0) {
-        code = take_facts(s, file, err);
+        code = trl__store_about_read(file, &s->about, err);
         trl__container_close(file);
     }
+    if (code == 0)
+        code = name_partitions(s, err);
     trl__arena_free(&arena);
-    while (code == 0 && s->opened < s->header.partitions)
+    while (code == 0 && s->opened < s->about.header.partitions)
         code = open_partition(s, &s->parts[s->opened++], err);
     return code;
 }
@@ -161,14 +135,14 @@ void trl_bam_store_close(trl_bam_store *s)
             mdb_env_close(s->parts[i].env);
     }
     trl__free(s->parts);
-    trl_bam_phones_destroy(s->phones);
+    trl__store_about_free(&s->about);
     trl__free(s->path);
     trl__free(s);
 }
 
 int trl_bam_store_check(const trl_bam_store *s, trl_error *err)
 {
-    for (uint32_t i = 0; i < s->header.partitions; i++) {
+    for (uint32_t i = 0; i < s->about.header.partitions; i++) {
         const partition *p = &s->parts[i];
         mdb_filehandle_t fd;
         unsigned char buffer[1 << 14];
@@ -195,43 +169,22 @@ int trl_bam_store_check(const trl_bam_store *s, trl_error *err)
 
 trl_bam_store_facts trl_bam_store_describe(const trl_bam_store *s)
 {
-    const trl__store_header *h = &s->header;
-    trl_bam_store_facts f = {.order = (int)h->order,
-                             .dim = (int)h->dim,
-                             .word_boundaries = (int)h->word_boundaries,
-                             .partitions = (int)h->partitions,
-                             .seed = h->seed,
-                             .model = h->model,
-                             .least_frames = h->least_frames,
-                             .most_frames = h->most_frames,
-                             .alpha = h->alpha,
-                             .beta = h->beta,
-                             .variance_floor = h->variance_floor,
-                             .iterations = (int)h->iterations,
-                             .smallest = UINT64_MAX};
-    for (uint32_t i = 0; i < h->partitions; i++) {
-        uint64_t bytes = s->parts[i].facts.bytes;
-        f.mphones += s->parts[i].facts.mphones;
-        f.bytes += bytes;
-        f.largest = bytes > f.largest ? bytes : f.largest;
-        f.smallest = bytes < f.smallest ? bytes : f.smallest;
-    }
-    return f;
+    return trl__store_facts(&s->about);
 }
 
 const trl_bam_phones *trl_bam_store_phones(const trl_bam_store *store)
 {
-    return store->phones;
+    return store->about.phones;
 }
 
 const trl_bam_counts *trl_bam_store_counts(const trl_bam_store *store)
 {
-    return &store->counts;
+    return &store->about.counts;
 }
 
 int trl_bam_store_fits(const trl_bam_store *store, const trl_model *model, trl_error *err)
 {
-    return trl__bam_model_fits(store->header.model, model, store->path, err);
+    return trl__bam_model_fits(store->about.header.model, model, store->path, err);
 }
 
 /* A place in a block, distrusted. */
@@ -240,7 +193,7 @@ static int read_mixture(const trl_bam_store *s, const partition *p, const MDB_va
 {
     trl__store_place place;
     unsigned char number[4];
-    size_t dim = s->header.dim;
+    size_t dim = s->about.header.dim;
     if (found->mv_size != sizeof place)
         return trl__fail(err, TRL_ECORRUPT, "%s/%s: an entry of the index has %zu bytes", s->path, p->name,
                          found->mv_size);
@@ -255,23 +208,17 @@ static int read_mixture(const trl_bam_store *s, const partition *p, const MDB_va
         size > block.mv_size - place.offset)
         return trl__fail(err, TRL_ECORRUPT, "%s/%s: a mixture lies outside its block", s->path, p->name);
     const unsigned char *bytes = (const unsigned char *)block.mv_data + place.offset;
-    if (XXH3_64bits(bytes, place.size) != place.hash)
+    if (XXH3_64bits(bytes, place.size) != place.hash || trl__le32(bytes) != place.components)
         return trl__fail(err, TRL_ECORRUPT, "%s/%s: a mixture is damaged", s->path, p->name);
-    const float *floats = (const float *)(const void *)(bytes + TRL__BAM_MIXTURE_HEAD);
-    *m = (trl_bam_mixture){.components = (int32_t)place.components,
-                           .sampled = trl__le32(bytes + 4) != 0,
-                           .frames = trl__le64(bytes + 8),
-                           .log_weight = floats,
-                           .mean = floats + place.components,
-                           .variance = floats + place.components * (1 + dim)};
+    trl__store_mixture(bytes, dim, m);
     return 0;
 }
 
 int trl_bam_store_get(trl_bam_store *s, const unsigned char *key, trl_bam_mixture *mixture, trl_error *err)
 {
-    const partition *p = &s->parts[trl_bam_key_shard(key, s->header.partitions)];
+    const partition *p = &s->parts[trl_bam_key_shard(key, s->about.header.partitions)];
     unsigned char copy[TRL_BAM_KEY_MOST];
-    size_t size = trl_bam_key_size((int)s->header.order);
+    size_t size = trl_bam_key_size((int)s->about.header.order);
     memcpy(copy, key, size);
     MDB_val k = {size, copy}, found;
     int code = mdb_get(p->txn, p->index, &k, &found);
@@ -293,10 +240,10 @@ static int each_of(trl_bam_store *s, const partition *p, trl_bam_store_fn use, v
     while (code == 0 && (lmdb = mdb_cursor_get(cursor, &key, &found, MDB_NEXT)) == 0) {
         trl_bam_mixture mixture;
         trl_bam_mphone mphone;
-        if (key.mv_size != trl_bam_key_size((int)s->header.order))
+        if (key.mv_size != trl_bam_key_size((int)s->about.header.order))
             code = trl__fail(err, TRL_ECORRUPT, "%s/%s: a key of %zu bytes", s->path, p->name, key.mv_size);
         if (code == 0)
-            code = trl_bam_key_read(s->phones, (int)s->header.order, key.mv_data, &mphone, err);
+            code = trl_bam_key_read(s->about.phones, (int)s->about.header.order, key.mv_data, &mphone, err);
         if (code == 0)
             code = read_mixture(s, p, &found, &mixture, err);
         if (code == 0)
@@ -309,7 +256,7 @@ static int each_of(trl_bam_store *s, const partition *p, trl_bam_store_fn use, v
 int trl_bam_store_each(trl_bam_store *s, trl_bam_store_fn use, void *user, trl_error *err)
 {
     int code = 0;
-    for (uint32_t i = 0; code == 0 && i < s->header.partitions; i++)
+    for (uint32_t i = 0; code == 0 && i < s->about.header.partitions; i++)
         code = each_of(s, &s->parts[i], use, user, err);
     return code;
 }

@@ -57,6 +57,12 @@ static inline void trl__put_le32(unsigned char *b, uint32_t value)
         b[i] = (unsigned char)(value >> 8 * i);
 }
 
+static inline void trl__put_le64(unsigned char *b, uint64_t value)
+{
+    trl__put_le32(b, (uint32_t)value);
+    trl__put_le32(b + 4, (uint32_t)(value >> 32));
+}
+
 static inline void trl__put_be16(unsigned char *b, uint16_t value)
 {
     b[0] = (unsigned char)(value >> 8);

@@ -379,6 +379,29 @@ static int read_as(trl_corpus *corpus, trl_error *err)
     }
 }
 
+static int is_in_part(const trl_utterance *u, const trl_corpus_options *o)
+{
+    return trl__hash(u->speaker, strlen(u->speaker)) % (uint64_t)o->parts == (uint64_t)o->part;
+}
+
+/* The utterances of some of the speakers; what is known of a speaker, means and transforms, is then the same as in the whole corpus. */
+static int keep_part(trl_corpus *corpus, const trl_corpus_options *o, trl_error *err)
+{
+    size_t kept = 0;
+    trl__map_free(&corpus->index);
+    for (size_t i = 0; i < corpus->count; i++) {
+        const trl_utterance u = corpus->utterances[i];
+        uint64_t place = kept;
+        if (!is_in_part(&u, o))
+            continue;
+        corpus->utterances[kept++] = u;
+        if (trl__map_add(&corpus->index, u.id, strlen(u.id), &place) < 0)
+            return trl__fail_memory(err);
+    }
+    corpus->count = kept;
+    return 0;
+}
+
 /* The reader fills the corpus, and a label file has the last word. */
 static int fill(trl_corpus *corpus, const trl_corpus_options *o, trl_error *err)
 {
@@ -390,6 +413,8 @@ static int fill(trl_corpus *corpus, const trl_corpus_options *o, trl_error *err)
     corpus->need_text = o->need_text;
     if (code == 0 && o->labels)
         code = trl__corpus_set_labels(corpus, o->labels, err);
+    if (code == 0 && o->parts > 1)
+        code = keep_part(corpus, o, err);
     return code < 0 ? code : trl__corpus_finish(corpus, err);
 }
 
@@ -398,6 +423,8 @@ int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_fin
 {
     *out = NULL;
     trl_corpus_options o = options ? *options : trl_corpus_defaults();
+    if (o.parts < 0 || o.part < 0 || o.part >= (o.parts > 1 ? o.parts : 1))
+        return trl__fail(err, TRL_EINVAL, "part %d of %d parts can't be; they count from 0", o.part, o.parts);
     int code = o.format == TRL_CORPUS_AUTO ? recognise(path, &o.format, err) : 0;
     size_t findings_before = trl_findings_count(findings);
     trl_corpus *corpus = NULL;
@@ -406,7 +433,7 @@ int trl_corpus_read(const char *path, const trl_corpus_options *options, trl_fin
     if (!corpus)
         return code;
     code = fill(corpus, &o, err);
-    if (code == 0 && corpus->count == 0 && trl_findings_count(findings) == findings_before)
+    if (code == 0 && corpus->count == 0 && o.parts <= 1 && trl_findings_count(findings) == findings_before)
         code = trl__fail(err, TRL_EFORMAT, "%s: a corpus without any utterance", path);
     if (code < 0) {
         trl_corpus_destroy(corpus);

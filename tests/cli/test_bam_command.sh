@@ -42,6 +42,11 @@ for how in "--threads 1 --shards 1" "--threads 3 --shards 50 --memory 1"; do
     expect 0 "$TRELLIS" bam train tones.trm sounds lexicon.txt -o other "${estimation[@]}" $how -q
     diff -r store other || wrong "another store with $how"
 done
+# At order 1 a key has many records: shards are cut within them.
+for shards in 1 9; do
+    expect 0 "$TRELLIS" bam train tones.trm sounds lexicon.txt -o "first$shards" "${estimation[@]}" --order 1 --no-boundaries --memory 1 --shards $shards -q
+done
+diff -r first1 first9 || wrong "another store when shards are cut within M-phones"
 diff -r store filtered || wrong "another store by filters"
 expect 0 "$TRELLIS" bam info store --check --model tones.trm
 contains "$out" "Table VI" "info"

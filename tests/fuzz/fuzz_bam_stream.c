@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             code = trl__reducer_add(reducer, &record, &err);
         }
         if (code == 0)
-            trl__reducer_finish(reducer, 0, &err);
+            trl__reducer_finish(reducer, NULL, &err);
         trl__reducer_destroy(reducer);
     }
     trl__bam_reader_close(&reader);

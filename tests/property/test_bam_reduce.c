@@ -162,19 +162,17 @@ static int to_writer(void *user, const unsigned char *body, size_t size, trl_err
     return trl__bam_write(user, body, size, error);
 }
 
-/* Cut anywhere between keys, reduced part by part and joined. */
+/* Cut anywhere, also between records of one key, reduced part by part and joined. */
 static void check_cuts(const bam_case *c, dice *d, const bam_output *whole, const trl_bam_counts *wanted)
 {
     trl__bam_reader parts[6];
-    size_t first = 0, count = 0, key = trl_bam_key_size(c->header.order);
+    size_t first = 0, count = 0;
     trl_bam_counts counts;
     bam_output joined = {0};
     while (first < c->count) {
         char name[40];
         size_t end = count == 5 ? c->count : first + (size_t)roll_int(d, 1, (int)c->count / 3);
         end = end < c->count ? end : c->count;
-        while (end < c->count && memcmp(c->records[end - 1].bytes, c->records[end].bytes, key) == 0)
-            end++;
         snprintf(name, sizeof name, "part%zu", count);
         trl__bam_writer writer;
         must(trl__bam_writer_open(temp_path(name), &c->header, &writer, &err));

@@ -530,6 +530,52 @@ static void make_mixed_corpora(void)
     put("m.tsv", "path\ttext\nset/a.wav\tone\ngone.wav\ttwo\nset/a.wav\n");
 }
 
+/* The parts of a corpus have every utterance once, and all of a speaker's in one of them. */
+static void test_parts(void **state)
+{
+    enum { SPEAKERS = 10, EACH = 4, PARTS = 3 };
+    char text[4000] = "path\tid\ttext\tspeaker\n";
+    int part_of[SPEAKERS], seen[SPEAKERS] = {0};
+    (void)state;
+    sound("a.wav", 1600);
+    for (int i = 0; i < SPEAKERS * EACH; i++)
+        snprintf(text + strlen(text), 60, "a.wav\tu%02d\tone\ts%d\n", i, i % SPEAKERS);
+    put("m.tsv", text);
+    trl_corpus_options o = trl_corpus_defaults();
+    o.parts = PARTS;
+    size_t total = 0;
+    for (o.part = 0; o.part < PARTS; o.part++) {
+        assert_int_equal(trl_corpus_read(temp_path("m.tsv"), &o, findings, &corpus, &err), 0);
+        assert_int_equal(trl_corpus_count(corpus), trl_corpus_speakers(corpus) * EACH);
+        for (size_t i = 0; i < trl_corpus_count(corpus); i++) {
+            const trl_utterance *u = trl_corpus_get(corpus, i);
+            int speaker = u->speaker[1] - '0';
+            assert_int_equal(trl_corpus_find(corpus, u->id), i);
+            assert_true(seen[speaker]++ == 0 || part_of[speaker] == o.part);
+            part_of[speaker] = o.part;
+        }
+        total += trl_corpus_count(corpus);
+        assert_true(trl_corpus_count(corpus) < SPEAKERS * EACH);
+        trl_corpus_destroy(corpus);
+        corpus = NULL;
+    }
+    assert_int_equal(total, SPEAKERS * EACH);
+    assert_int_equal(trl_corpus_read(temp_path("m.tsv"), &o, findings, &corpus, &err), TRL_EINVAL);
+    o.part = -1;
+    assert_int_equal(trl_corpus_read(temp_path("m.tsv"), &o, findings, &corpus, &err), TRL_EINVAL);
+    /* More parts than speakers: some are empty, which is no fault. */
+    o.parts = 1000;
+    size_t empty = 0;
+    for (o.part = 0; o.part < 50; o.part++) {
+        assert_int_equal(trl_corpus_read(temp_path("m.tsv"), &o, findings, &corpus, &err), 0);
+        empty += trl_corpus_count(corpus) == 0;
+        trl_corpus_destroy(corpus);
+        corpus = NULL;
+    }
+    assert_true(empty >= 50 - SPEAKERS);
+    assert_int_equal(trl_findings_count(findings), 0);
+}
+
 /* Every allocation fails once, in reading and checking: TRL_ENOMEM, no leak, in the end success. */
 static void test_out_of_memory(void **state)
 {
@@ -545,7 +591,9 @@ static void test_out_of_memory(void **state)
             trl_check_summary summary;
             assert_int_equal(trl_findings_create(&list, &err), 0);
             trl__memory_fail_after(n);
-            code = trl_corpus_read(temp_path(names[i]), NULL, list, &corpus, &err);
+            trl_corpus_options o = trl_corpus_defaults();
+            o.parts = 2;
+            code = trl_corpus_read(temp_path(names[i]), i == 0 ? &o : NULL, list, &corpus, &err);
             if (code == 0)
                 code = trl_corpus_check(corpus, lexicon, NULL, NULL, &summary, list, &err);
             trl__memory_fail_after(0);
@@ -582,6 +630,7 @@ int main(void)
         TEST(test_manifest_broken),
         TEST(test_no_corpus),
         TEST(test_findings_are_one_clean_line),
+        TEST(test_parts),
         TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+"""Streams of records between the filters `trellis bam map`, `sort` and `reduce` (docs/formats.md, Records of M-phones), for the engines that bring them from one to the other."""
+
+import struct
+import sys
+
+
+def read_exactly(stream, size):
+    data = stream.read(size)
+    if len(data) != size:
+        raise EOFError("the mapper's records end in the middle: it was stopped")
+    return data
+
+
+def read_header(stream):
+    head = read_exactly(stream, 40)
+    if head[:8] != b"trl-bam\1":
+        raise ValueError("this is no stream of M-phones: is `trellis` of another version?")
+    return head + read_exactly(stream, struct.unpack_from("<I", head, 36)[0])
+
+
+def read_bodies(stream):
+    count = 0
+    while size := struct.unpack("<I", read_exactly(stream, 4))[0]:
+        count += 1
+        yield read_exactly(stream, size)
+    if struct.unpack("<Q", read_exactly(stream, 8))[0] != count:
+        raise EOFError("records of the mapper are lost")
+
+
+def write_stream(stream, header, bodies):
+    stream.write(header)
+    count = 0
+    for count, body in enumerate(bodies, 1):
+        stream.write(struct.pack("<I", len(body)))
+        stream.write(body)
+    stream.write(struct.pack("<IQ", 0, count))
+
+
+def check(process, command, log, good=(0,)):
+    code = process.wait()
+    log.seek(0)
+    text = log.read().decode(errors="replace")
+    if code not in good:
+        raise RuntimeError(f"{' '.join(command)}: exit code {code}: {text}")
+    sys.stderr.write(text)

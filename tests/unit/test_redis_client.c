@@ -1,0 +1,300 @@
+/* The client of Redis Clusters: slots, addresses, settings; and servers that answer in every way that they should not, played by a thread. Whatever they do, a run ends in time. */
+#include "bam/redis_cluster.h"
+#include "base/memory.h"
+#include "cmocka_test.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint32_t slot_of(const char *key)
+{
+    return trl__redis_slot(key, strlen(key));
+}
+
+/* CRC16/XMODEM's check value, and the examples of Redis's specification of hash tags. */
+static void slots_are_those_of_the_specification(void **state)
+{
+    (void)state;
+    assert_int_equal(slot_of("123456789"), 0x31c3);
+    assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
+    assert_int_equal(slot_of("{user1000}.followers"), slot_of("user1000"));
+    assert_int_equal(slot_of("foo{{bar}}zap"), slot_of("{bar"));
+    assert_int_equal(slot_of("foo{bar}{zap}"), slot_of("bar"));
+    assert_int_not_equal(slot_of("foo{}{bar}"), slot_of("bar"));
+    assert_int_not_equal(slot_of("foo{bar"), slot_of("bar"));
+}
+
+static void addresses_are_read(void **state)
+{
+    trl__redis_settings s;
+    trl_error err;
+    (void)state;
+    assert_int_equal(trl__redis_settings_read("redis://a,b:7001,[::1]:7002,[::2]/my-model.2", &s, &err), 0);
+    assert_int_equal(s.count, 4);
+    assert_string_equal(s.name, "my-model.2");
+    assert_string_equal(s.addresses[0].host, "a");
+    assert_int_equal(s.addresses[0].port, 6379);
+    assert_string_equal(s.addresses[1].host, "b");
+    assert_int_equal(s.addresses[1].port, 7001);
+    assert_string_equal(s.addresses[2].host, "::1");
+    assert_int_equal(s.addresses[2].port, 7002);
+    assert_string_equal(s.addresses[3].host, "::2");
+    assert_null(s.password);
+    trl__redis_settings_free(&s);
+    static const char *const bad[] = {"redis://",       "redis://a",       "redis://a/",       "redis:///m",
+                                      "redis://a:0/m",  "redis://a:x/m",   "redis://a,/m",     "redis://[::1/m",
+                                      "redis://[a]b/m", "redis://a/m{x}",  "redis://a/m/n",    "redis://u:p@a/m",
+                                      "redis://a:/m",   "redis://a:1e5/m", "redis://a:70000/m"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(trl__redis_settings_read(bad[i], &s, &err), TRL_EINVAL);
+        trl__redis_settings_free(&s);
+    }
+}
+
+#if TRELLIS_REDIS
+
+/* ---- a server ---- */
+
+typedef struct server {
+    int listening, port;
+    const char *slots; /* its answer to CLUSTER SLOTS; NULL: it has them all */
+    const char *get;   /* its answer to GET; NULL: none, "": it hangs up. %d becomes its port */
+    atomic_int gets;   /* that came */
+    pthread_t thread;
+} server;
+
+static server make_server(void)
+{
+    server s = {.listening = socket(AF_INET, SOCK_STREAM, 0)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    assert_int_equal(bind(s.listening, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(s.listening, 10), 0);
+    assert_int_equal(getsockname(s.listening, (struct sockaddr *)&address, &size), 0);
+    s.port = ntohs(address.sin_port);
+    return s;
+}
+
+/* A line with this mark and a number; -1: another, or none. */
+static long read_number(FILE *in, char mark)
+{
+    char line[64];
+    return fgets(line, sizeof line, in) && line[0] == mark ? strtol(line + 1, NULL, 10) : -1;
+}
+
+/* The first word of a command, all of which is read; 0: the client is gone. */
+static int read_command(FILE *in, char word[32])
+{
+    char bytes[1000];
+    long pieces = read_number(in, '*');
+    for (long i = 0; i < pieces; i++) {
+        long size = read_number(in, '$');
+        if (size < 0 || size > 900 || fread(bytes, 1, (size_t)size + 2, in) != (size_t)size + 2)
+            return 0;
+        bytes[size] = '\0';
+        if (i == 0)
+            snprintf(word, 32, "%.31s", bytes);
+    }
+    return pieces > 0;
+}
+
+/* A client that is gone meanwhile ends no process. */
+static void answer(int client, const server *s, const char *text)
+{
+    char bytes[200];
+    const char *mark = strstr(text, "%d");
+    int size = mark ? snprintf(bytes, sizeof bytes, "%.*s%d%s", (int)(mark - text), text, s->port, mark + 2)
+                    : snprintf(bytes, sizeof bytes, "%s", text);
+    send(client, bytes, (size_t)size, MSG_NOSIGNAL);
+}
+
+static void *serve(void *user)
+{
+    server *s = user;
+    for (int client; (client = accept(s->listening, NULL, NULL)) >= 0;) {
+        FILE *in = fdopen(client, "r");
+        char word[32];
+        int on = 1;
+        while (on && read_command(in, word)) {
+            int is_get = strcmp(word, "GET") == 0;
+            s->gets += is_get;
+            if (!is_get)
+                answer(client, s, s->slots ? s->slots : "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:%d\r\n");
+            else if (s->get)
+                answer(client, s, s->get);
+            on = !is_get || !s->get || *s->get;
+        }
+        fclose(in);
+    }
+    return NULL;
+}
+
+static void end_server(server *s)
+{
+    shutdown(s->listening, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->listening);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+#define WAIT 0.3
+#define REQUESTS 5
+
+static long failing; /* which allocation fails; 0: none */
+
+/* Five requests to a server with these answers; what run returned. */
+static int run_against(const char *slots, const char *get, trl__redis_request requests[REQUESTS], trl_error *err)
+{
+    char where[64];
+    trl__redis_settings settings;
+    trl__redis *redis;
+    server s = make_server();
+    s.slots = slots;
+    s.get = get;
+    assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
+    snprintf(where, sizeof where, "redis://127.0.0.1:%d/m", s.port);
+    assert_int_equal(trl__redis_settings_read(where, &settings, err), 0);
+    settings.timeout = 0.1;
+    settings.wait = WAIT;
+    trl__memory_fail_after(failing);
+    int code = trl__redis_open(&settings, &redis, err);
+    for (size_t i = 0; i < REQUESTS; i++)
+        requests[i] = (trl__redis_request){.key = "abcde" + i, .key_size = 1};
+    if (code == 0)
+        code = trl__redis_run(redis, requests, REQUESTS, err);
+    trl__memory_fail_after(0);
+    trl__redis_close(redis);
+    end_server(&s);
+    trl__redis_settings_free(&settings);
+    return code;
+}
+
+static void answers_are_taken(void **state)
+{
+    trl__redis_request r[REQUESTS];
+    trl_error err;
+    (void)state;
+    assert_int_equal(run_against(NULL, "$-1\r\n", r, &err), 0);
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_int_equal(r[i].status, TRL__REDIS_NONE);
+    assert_int_equal(run_against("-ERR This instance has cluster support disabled\r\n", "+OK\r\n", r, &err), 0);
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_int_equal(r[i].status, TRL__REDIS_STORED);
+}
+
+/* Of a server that can't, is silent, hangs up, sends its clients in circles, or has no slots, all is lost; it takes as long as it may, and what one more answer takes. */
+static void what_is_not_answered_is_lost_in_time(void **state)
+{
+    static const char *const gets[] = {
+        NULL,
+        "",
+        "-CLUSTERDOWN The cluster is down\r\n",
+        "-TRYAGAIN later\r\n",
+        "-LOADING data\r\n",
+        "-MOVED 1 127.0.0.1:%d\r\n",
+        "-MOVED nonsense\r\n",
+        "-ASK 1 127.0.0.1:1\r\n",
+        "?garbage\r\n",
+    };
+    trl__redis_request r[REQUESTS];
+    trl_error err;
+    (void)state;
+    for (size_t g = 0; g < sizeof gets / sizeof *gets; g++) {
+        double start = seconds();
+        assert_int_equal(run_against(NULL, gets[g], r, &err), 0);
+        assert_true(seconds() - start < 60); /* not without end */
+        for (size_t i = 0; i < REQUESTS; i++)
+            assert_int_equal(r[i].status, TRL__REDIS_LOST);
+    }
+    assert_int_equal(run_against("*0\r\n", "$-1\r\n", r, &err), 0);
+    assert_int_equal(r[0].status, TRL__REDIS_LOST);
+    assert_int_equal(run_against("*1\r\n*2\r\n:1\r\n:2\r\n", "$-1\r\n", r, &err), 0);
+    assert_int_equal(r[0].status, TRL__REDIS_LOST);
+}
+
+static void errors_are_said(void **state)
+{
+    trl__redis_request r[REQUESTS];
+    trl_error err;
+    (void)state;
+    assert_int_equal(run_against(NULL, "-NOPERM no right to get\r\n", r, &err), TRL_EIO);
+    assert_non_null(strstr(err.text, "no right to get"));
+    assert_int_equal(run_against(NULL, ":17\r\n", r, &err), TRL_EIO);
+    assert_int_equal(run_against("-NOAUTH who are you\r\n", "", r, &err), TRL_EIO);
+    assert_non_null(strstr(err.text, "who are you"));
+}
+
+static void memory_runs_out(void **state)
+{
+    trl__redis_request r[REQUESTS];
+    trl_error err;
+    int code = TRL_ENOMEM;
+    (void)state;
+    for (failing = 1; code != 0; failing++) {
+        code = run_against(NULL, "$3\r\nabc\r\n", r, &err);
+        assert_true(code == 0 || code == TRL_ENOMEM);
+    }
+    assert_true(failing > 3);
+    failing = 0;
+    assert_int_equal(r[REQUESTS - 1].status, TRL__REDIS_VALUE);
+}
+
+/* A server that was lost once is not waited for again, and asked again only after a while. */
+static void a_lost_server_is_not_waited_for_twice(void **state)
+{
+    char where[64];
+    trl__redis_settings settings;
+    trl__redis *redis;
+    trl_error err;
+    server s = make_server();
+    (void)state;
+    s.get = "-CLUSTERDOWN gone\r\n";
+    assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
+    snprintf(where, sizeof where, "redis://127.0.0.1:%d/m", s.port);
+    assert_int_equal(trl__redis_settings_read(where, &settings, &err), 0);
+    settings.timeout = settings.wait = 0.1;
+    assert_int_equal(trl__redis_open(&settings, &redis, &err), 0);
+    trl__redis_request r = {.key = "a", .key_size = 1};
+    assert_int_equal(trl__redis_run(redis, &r, 1, &err), 0);
+    assert_int_equal(r.status, TRL__REDIS_LOST);
+    int before = s.gets;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(trl__redis_run(redis, &r, 1, &err), 0);
+        assert_int_equal(r.status, TRL__REDIS_LOST);
+    }
+    trl__redis_close(redis);
+    end_server(&s);
+    trl__redis_settings_free(&settings);
+    assert_true(s.gets - before < 20);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_are_those_of_the_specification),
+        cmocka_unit_test(addresses_are_read),
+#if TRELLIS_REDIS
+        cmocka_unit_test(answers_are_taken),
+        cmocka_unit_test(what_is_not_answered_is_lost_in_time),
+        cmocka_unit_test(errors_are_said),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(a_lost_server_is_not_waited_for_twice),
+#endif
+    };
+    return RUN(tests);
+}
