@@ -10,3 +10,6 @@
 #include "../kernels/forward_backward.cl"
 #include "../kernels/shares.cl"
 #include "../kernels/share_tiles.cl"
+#include "../kernels/machine.cl"
+#include "../kernels/machine_best.cl"
+#include "../kernels/machine_sums.cl"
