@@ -33,7 +33,6 @@
 #define FLOAT_OF_BITS(x) as_float(x)
 #define BITS_OF_DOUBLE(x) as_ulong(x)
 #define DOUBLE_OF_BITS(x) as_double(x)
-#define LOG1P(x) log1p((double)(x))
 #define KERNEL __kernel
 #define FUNCTION static
 #define GLOBAL __global
@@ -83,7 +82,6 @@ typedef unsigned char device_byte;
 #define FLOAT_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_DOUBLE(x) ((device_ulong)__double_as_longlong(x))
 #define DOUBLE_OF_BITS(x) __longlong_as_double((device_long)(x))
-#define LOG1P(x) log1p((double)(x))
 #endif
 
 #endif
