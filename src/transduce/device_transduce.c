@@ -385,11 +385,17 @@ static int keep_result(void *user, size_t index, const trl_transduction *result,
     return 0;
 }
 
+int trl__on_device_many(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *inputs,
+                        size_t count, trl_transduce_fn each, void *user, trl_error *err)
+{
+    delivery y = {.w = w, .operation = operation, .each = each, .user = user};
+    return walk_inputs(&y, inputs, count, err);
+}
+
 int trl__on_device_one(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *input,
                        trl_transduction *result, trl_error *err)
 {
-    delivery y = {.w = w, .operation = operation, .each = keep_result, .user = result};
-    return walk_inputs(&y, input, 1, err);
+    return trl__on_device_many(w, operation, input, 1, keep_result, result, err);
 }
 
 int trl__on_device_batch(const trl_transducer *t, const trl_transduce_options *options,

@@ -200,6 +200,8 @@ int trl__on_device_attach(trl_transduce_work *w, struct trl__device *device, trl
 void trl__on_device_free(struct trl__on_device *device);
 int trl__on_device_one(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *input,
                        trl_transduction *result, trl_error *err);
+int trl__on_device_many(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *inputs,
+                        size_t count, trl_transduce_fn each, void *user, trl_error *err);
 /* *done: the inputs that were delivered; with "auto", the rest is for the processor when the device fails. */
 int trl__on_device_batch(const trl_transducer *t, const trl_transduce_options *options,
                          trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
