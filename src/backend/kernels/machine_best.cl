@@ -19,9 +19,10 @@ FUNCTION device_ulong ordered_double(double x)
     return bits & sign ? ~bits : bits | sign;
 }
 
-FUNCTION void improve_cell(machine m, device_uint state, float score, device_uint back)
+/* `cells` are the passage's: who walks many arcs looks it up once. */
+FUNCTION void improve_cell(machine m, GLOBAL device_ulong *cells, device_uint state, float score, device_uint back)
 {
-    GLOBAL device_ulong *cell = KEPT(m, device_ulong, cell_at) + state;
+    GLOBAL device_ulong *cell = cells + state;
     device_ulong key = (device_ulong)ordered_float(score) << 32 | back, old;
     if (!(score < (float)INFINITY))
         return;
@@ -41,17 +42,18 @@ FUNCTION void best_of_live(machine m, device_step step, int begin, int end, floa
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
     GLOBAL const float *score = KEPT(m, float, score_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     for (int i = begin + ITEM; i < end; i += ITEMS) {
         float from = score[i] + weight;
         if (step.symbol == STAY_SYMBOL) {
-            improve_cell(m, state[i], from, base + state[i]);
+            improve_cell(m, cells, state[i], from, base + state[i]);
             continue;
         }
         device_symbol s = m.symbols[step.symbol];
         arc_range row = arcs_of(m, s, state[i]);
         for (device_uint k = row.first; k < row.end; k++)
             if (may_write(m, s.arc + k, step.output))
-                improve_cell(m, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
+                improve_cell(m, cells, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
     }
 }
 
@@ -59,6 +61,7 @@ FUNCTION void best_of_all(machine m, device_step step, int begin, int end, float
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
     GLOBAL float *value = KEPT(m, float, value_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     device_symbol s = m.symbols[step.symbol];
     for (int i = begin + ITEM; i < end; i += ITEMS)
         value[state[i]] = KEPT(m, float, score_at)[i] + weight;
@@ -66,7 +69,7 @@ FUNCTION void best_of_all(machine m, device_step step, int begin, int end, float
     for (device_uint k = (device_uint)ITEM; k < s.arcs; k += (device_uint)ITEMS) {
         float from = value[m.source[s.arc + k]];
         if (from < (float)INFINITY && may_write(m, s.arc + k, step.output))
-            improve_cell(m, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
+            improve_cell(m, cells, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
     }
     BARRIER();
     for (int i = begin + ITEM; i < end; i += ITEMS)
@@ -78,6 +81,7 @@ FUNCTION void best_of_all(machine m, device_step step, int begin, int end, float
 FUNCTION void best_closure(machine m, int begin, device_uint base)
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     device_symbol s = m.symbols[PASSAGE(m)->epsilons];
     int levels = PASSAGE(m)->levels, output = PASSAGE(m)->closure_output;
     for (int level = 0; level < levels; level++) {
@@ -86,11 +90,11 @@ FUNCTION void best_closure(machine m, int begin, device_uint base)
         for (int i = begin + ITEM; i < end; i += ITEMS) {
             if (m.level[state[i]] != level)
                 continue;
-            float from = float_in_order((device_uint)(KEPT(m, device_ulong, cell_at)[state[i]] >> 32));
+            float from = float_in_order((device_uint)(cells[state[i]] >> 32));
             arc_range row = arcs_of(m, s, state[i]);
             for (device_uint k = row.first; k < row.end; k++)
                 if (may_write(m, s.arc + k, output))
-                    improve_cell(m, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
+                    improve_cell(m, cells, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
         }
         BARRIER();
     }
@@ -151,7 +155,7 @@ FUNCTION void search_best(machine m, int at)
     double base = base_of_position(m, at);
     device_uint back = 0;
     if (at == 0 && ITEM == 0)
-        improve_cell(m, (device_uint)PASSAGE(m)->start, 0.0f, PATH_START);
+        improve_cell(m, KEPT(m, device_ulong, cell_at), (device_uint)PASSAGE(m)->start, 0.0f, PATH_START);
     for (int i = first[at]; i < first[at + 1]; i++) {
         device_step step = GIVEN(m, device_step, step_at)[i];
         int begin = node_first[step.from], end = node_first[step.from + 1];

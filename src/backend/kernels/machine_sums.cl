@@ -28,9 +28,9 @@ FUNCTION int add_to_cell(GLOBAL device_ulong *cell, double weight)
     return seen == EMPTY_SUM;
 }
 
-FUNCTION void add_to_state(machine m, device_uint state, double weight)
+FUNCTION void add_to_state(machine m, GLOBAL device_ulong *cells, device_uint state, double weight)
 {
-    if (weight < (double)INFINITY && add_to_cell(KEPT(m, device_ulong, cell_at) + state, weight))
+    if (weight < (double)INFINITY && add_to_cell(cells + state, weight))
         add_node(m, state);
 }
 
@@ -58,29 +58,31 @@ FUNCTION void clear_states(machine m, GLOBAL double *by_state, int begin, int en
 FUNCTION void add_live(machine m, device_step step, int begin, int end)
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     for (int i = begin + ITEM; i < end; i += ITEMS) {
         double from = KEPT(m, double, alpha_at)[i] + (double)step.weight;
         if (step.symbol == STAY_SYMBOL) {
-            add_to_state(m, state[i], from);
+            add_to_state(m, cells, state[i], from);
             continue;
         }
         device_symbol s = m.symbols[step.symbol];
         arc_range row = arcs_of(m, s, state[i]);
         for (device_uint k = row.first; k < row.end; k++)
             if (may_write(m, s.arc + k, step.output))
-                add_to_state(m, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
+                add_to_state(m, cells, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
     }
 }
 
 FUNCTION void add_all(machine m, device_step step, int begin, int end)
 {
     GLOBAL double *value = KEPT(m, double, value_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     device_symbol s = m.symbols[step.symbol];
     spread_nodes(m, value, KEPT(m, double, alpha_at), begin, end, (double)step.weight);
     for (device_uint k = (device_uint)ITEM; k < s.arcs; k += (device_uint)ITEMS) {
         double from = value[m.source[s.arc + k]];
         if (from < (double)INFINITY && may_write(m, s.arc + k, step.output))
-            add_to_state(m, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
+            add_to_state(m, cells, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
     }
     clear_states(m, value, begin, end);
 }
@@ -88,6 +90,7 @@ FUNCTION void add_all(machine m, device_step step, int begin, int end)
 FUNCTION void add_closure(machine m, int begin)
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     device_symbol s = m.symbols[PASSAGE(m)->epsilons];
     int levels = PASSAGE(m)->levels, output = PASSAGE(m)->closure_output;
     for (int level = 0; level < levels; level++) {
@@ -96,11 +99,11 @@ FUNCTION void add_closure(machine m, int begin)
         for (int i = begin + ITEM; i < end; i += ITEMS) {
             if (m.level[state[i]] != level)
                 continue;
-            double from = DOUBLE_OF_BITS(KEPT(m, device_ulong, cell_at)[state[i]]);
+            double from = DOUBLE_OF_BITS(cells[state[i]]);
             arc_range row = arcs_of(m, s, state[i]);
             for (device_uint k = row.first; k < row.end; k++)
                 if (may_write(m, s.arc + k, output))
-                    add_to_state(m, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
+                    add_to_state(m, cells, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
         }
         BARRIER();
     }
@@ -112,7 +115,7 @@ FUNCTION void sum_position(machine m, int at)
     GLOBAL int *node_first = KEPT(m, int, node_first_at);
     GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     if (at == 0 && ITEM == 0)
-        add_to_state(m, (device_uint)PASSAGE(m)->start, 0.0);
+        add_to_state(m, cells, (device_uint)PASSAGE(m)->start, 0.0);
     for (int i = first[at]; i < first[at + 1]; i++) {
         device_step step = GIVEN(m, device_step, step_at)[i];
         int begin = node_first[step.from], end = node_first[step.from + 1];
