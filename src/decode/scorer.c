@@ -72,6 +72,7 @@ void trl__scorer_destroy(trl__scorer *s)
 {
     if (!s)
         return;
+    trl__filler_destroy(s->filler);
     free_workers(s);
     trl__free(s->stamps);
     trl__free(s->cells);
@@ -354,6 +355,8 @@ int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
     int code = 0;
     if (!s->maker.make)
         return search_blocks(s, decoder, 0, s->frames, err);
+    if (s->options.is_filled && (s->way == TRL__SCORES_AUTO || s->way == TRL__SCORES_AHEAD))
+        return trl__scorer_search_filled(s, decoder, 0, err);
     if (s->way == TRL__SCORES_AUTO)
         code = try_ways(s, decoder, &begin, err);
     return code < 0 ? code : search_by(s, decoder, s->way, begin, err);
