@@ -62,6 +62,7 @@ typedef struct trl__search {
     const trl__row *row;
     /* Natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too. */
     float *scores;
+    int whole; /* 1: the rows are all tied states in the same few frames; another shape may suit a device then */
     /* 1: nobody but the operations reads the scores, so a device that has them may keep them to itself. */
     int stays;
     int64_t scores_at; /* filled by `score`: 0: they are in scores[]; else the device knows them by this number */

@@ -113,6 +113,7 @@ static int make_by_stream(void *user, int worker, const trl__row *rows, int32_t 
     int code = w->has == s->utterance ? 0 : give_frames(s, w, err);
     if (code < 0)
         return code;
+    search.whole = count == s->tied_states;
     for (int32_t i = 0; i < count; i++) {
         search.begin = rows[i].first < search.begin ? rows[i].first : search.begin;
         search.end = rows[i].end > search.end ? rows[i].end : search.end;

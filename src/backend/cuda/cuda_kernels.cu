@@ -4,6 +4,7 @@
 #include "../kernels/frames.cl"
 #include "../kernels/mixture.cl"
 #include "../kernels/score.cl"
+#include "../kernels/score_whole.cl"
 #include "../kernels/score_tiles.cl"
 #include "../kernels/viterbi.cl"
 #include "../kernels/backtrack.cl"

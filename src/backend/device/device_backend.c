@@ -241,6 +241,12 @@ void trl__driven_free_model(trl__parameters *base)
     trl__room *rooms[] = {&p->packed, &p->packed_at, &p->first_gaussian, &p->differences, &p->centre};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         trl__room_free(driver, rooms[i]);
+    if (p->whole) {
+        trl__room_free(driver, &p->whole->packed);
+        trl__room_free(driver, &p->whole->packed_at);
+        pthread_mutex_destroy(&p->whole->lock);
+        trl__free(p->whole);
+    }
     trl__mixtures_free(&p->m);
     trl__free(p);
 }
@@ -293,6 +299,12 @@ int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool
     if (!p)
         return trl__fail_memory(err);
     p->base.device = device;
+    p->whole = trl__alloc_zero(1, sizeof *p->whole);
+    if (!p->whole) {
+        trl__free(p);
+        return trl__fail_memory(err);
+    }
+    pthread_mutex_init(&p->whole->lock, NULL);
     int code = trl__mixtures_pack(&p->m, model, &layout, pool, err);
     if (code == 0)
         code = trl__driven_stream_create(device, &stream, err);

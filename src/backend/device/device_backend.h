@@ -17,6 +17,8 @@
 #include "backend/device/driver.h"
 #include "backend/kernels/device_records.h"
 
+#include <pthread.h>
+
 extern const trl__backend trl__opencl_backend;
 
 typedef struct trl__driven_device {
@@ -33,11 +35,19 @@ typedef struct trl__room {
     size_t size;
 } trl__room;
 
+/* The parameters once more, as whole frames are scored with (score_whole.cl); made when they are first wanted. */
+typedef struct trl__whole_parameters {
+    pthread_mutex_t lock;
+    int is_there;
+    trl__room packed, packed_at;
+} trl__whole_parameters;
+
 typedef struct trl__driven_parameters {
     trl__parameters base;
     trl__mixtures m;
     int32_t lane_rows; /* of a block of lanes */
     trl__room packed, packed_at, first_gaussian, differences, centre;
+    trl__whole_parameters *whole;
 } trl__driven_parameters;
 
 /* The frames of a search that are on the device. */

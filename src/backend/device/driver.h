@@ -16,6 +16,8 @@
     X(PLACE_TILES, place_tiles)           \
     X(SCORE_ROWS, score_rows)             \
     X(SCORE_TILES, score_tiles)           \
+    X(PACK_WHOLE, pack_whole)             \
+    X(SCORE_WHOLE, score_whole)           \
     X(VITERBI, viterbi)                   \
     X(VITERBI_LARGE, viterbi_large)       \
     X(BACKTRACK, backtrack)               \

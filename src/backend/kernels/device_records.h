@@ -27,6 +27,8 @@ typedef uint32_t device_uint;
 #define LOCAL_NODES 1024  /* whose alphas fit into local memory: 16 KB for two frames */
 #define FETCH_FRAMES 32   /* of back-pointers that are fetched at once ([000] 3.3) */
 #define FETCH_NODES 4
+#define WHOLE_FRAMES 8    /* of a group that scores whole frames */
+#define WHOLE_ITEMS 256   /* its items: a power of two */
 #define LEAST_SHARE 1e-8f /* of a frame: smaller ones are left out */
 
 /* A piece of a row: frames of one tied state, scored by one group. */
