@@ -197,8 +197,7 @@ static void report_device(lvcsr_bench *b, const synth_sizes *z, const lvcsr_stag
     for (int i = 0; i < z->beams; i++) {
         lvcsr_stage_time_device(stage, z->beam[i], z->runs, costs, &same);
         for (int way = 1; way < LVCSR_DEVICE_WAYS; way++) {
-            lvcsr_add_point(curves[way],
-                            (lvcsr_point){z->beam[i], costs[way].seconds / stage->seconds, table->wer[i]});
+            lvcsr_add_point(curves[way], (lvcsr_point){z->beam[i], costs[way].seconds / stage->seconds, table->wer[i]});
             snprintf(text, sizeof text, "%s_vs_one_%s", lvcsr_device_ways[way].key, stage->system->kind->key);
             if (i == choose_beam(z, table))
                 bench_report(b->result, text, costs[LVCSR_PROCESSOR].seconds / costs[way].seconds, "x",

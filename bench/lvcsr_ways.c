@@ -113,9 +113,8 @@ static void open_runner(runner *r, const lvcsr_stage *s, const trl_decode_option
 {
     trl_error err;
     trl__decode_options search = trl__search_options_of(o);
-    *r = (runner){.stage = s,
-                  .parameters = on_device ? s->opencl_parameters : s->parameters,
-                  .scale = trl__lattice_scale_of(o)};
+    *r = (runner){
+        .stage = s, .parameters = on_device ? s->opencl_parameters : s->parameters, .scale = trl__lattice_scale_of(o)};
     bench_check(trl__searcher_create(&r->searcher, on_device ? s->opencl : s->device, s->system->model,
                                      s->system->graph, &search, o, SHIFT, &err),
                 &err);

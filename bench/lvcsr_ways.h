@@ -43,7 +43,12 @@ typedef struct lvcsr_cost {
 
 /* [004] 4.2: likelihoods of all states from a device, ahead of one thread that searches and of two; behind them, the share of utterances
  * whose words are the processor's. */
-typedef enum lvcsr_device_way { LVCSR_PROCESSOR, LVCSR_DEVICE_ONE, LVCSR_DEVICE_TWO, LVCSR_DEVICE_WAYS } lvcsr_device_way;
+typedef enum lvcsr_device_way {
+    LVCSR_PROCESSOR,
+    LVCSR_DEVICE_ONE,
+    LVCSR_DEVICE_TWO,
+    LVCSR_DEVICE_WAYS
+} lvcsr_device_way;
 extern const lvcsr_way lvcsr_device_ways[LVCSR_DEVICE_WAYS];
 
 typedef struct lvcsr_stage {

@@ -418,12 +418,13 @@ static int run_index(void *values, int count, char **arguments)
     OPTION("lattices", 0, CLI_FLAG, lattices, NULL, "INPUTs are acyclic transducers, whose output side is read")
 #define PAIRS \
     OPTION("pairs", 0, CLI_FLAG, pairs, NULL, "lines are `input TAB output`: only paths that write the output count")
-#define METHOD                                                                                                      \
-    OPTION("method", 0, CLI_TEXT, method, "NAME",                                                                   \
-           "frontier (default): arcs of live states; serial or all-arcs: all arcs of each symbol; parallel: threads within an " \
+#define METHOD                                                                                                        \
+    OPTION("method", 0, CLI_TEXT, method, "NAME",                                                                     \
+           "frontier (default): arcs of live states; serial or all-arcs: all arcs of each symbol; parallel: threads " \
+           "within an "                                                                                               \
            "input; prefix: parts of an input at the same time (up to 256 states)")
-#define DEVICE                                                                                                   \
-    OPTION("device", 0, CLI_TEXT, device, "NAME",                                                                \
+#define DEVICE                                                                                                        \
+    OPTION("device", 0, CLI_TEXT, device, "NAME",                                                                     \
            "cpu (default), opencl, opencl:N, or auto: a graphics processor where there is one; methods frontier and " \
            "all-arcs (see `trellis devices`)")
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")

@@ -38,16 +38,16 @@ typedef struct trl__passage {
     /* ---- given ---- */
 
     size_t positions, steps;
-    const device_step *step;        /* by where they lead; count_at is filled in where counts are wanted */
-    const size_t *first;            /* by position and one more: its steps */
-    const size_t *out_first;        /* the same: its part of … */
-    const uint32_t *out;            /* … the steps that leave it */
-    const float *final;             /* by position */
-    int closes;                     /* which positions have arcs without input: 0 none, 1 all, 2 odd ones */
-    int32_t closure_output;         /* of these */
-    int live;                       /* 1: arcs of live sources; 0: all arcs of a symbol */
-    size_t most_nodes;              /* that there can be, over all positions */
-    size_t counts;                  /* doubles, those of arcs without input first; 0: not wanted */
+    const device_step *step; /* by where they lead; count_at is filled in where counts are wanted */
+    const size_t *first;     /* by position and one more: its steps */
+    const size_t *out_first; /* the same: its part of … */
+    const uint32_t *out;     /* … the steps that leave it */
+    const float *final;      /* by position */
+    int closes;              /* which positions have arcs without input: 0 none, 1 all, 2 odd ones */
+    int32_t closure_output;  /* of these */
+    int live;                /* 1: arcs of live sources; 0: all arcs of a symbol */
+    size_t most_nodes;       /* that there can be, over all positions */
+    size_t counts;           /* doubles, those of arcs without input first; 0: not wanted */
 
     /* ---- filled in; arrays are the stream's, until its next use ---- */
 

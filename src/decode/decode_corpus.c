@@ -47,7 +47,7 @@ typedef struct decoding_job {
     trl_decode_fn use;
     void *user;
     trl_decode_summary summary;
-    double total; /* log-likelihood */
+    double total;              /* log-likelihood */
     size_t delivered, already; /* utterances; those that an earlier run has delivered */
     int use_failed;
     trl__passes *passes;
@@ -431,7 +431,8 @@ int trl_decode_corpus(const trl_model *model, const trl_graph *graph, const trl_
     trl_error own;
     j.options = options ? *options : trl_decode_defaults();
     int code = decode_once(&j, corpus, pool, &own);
-    if (may_leave_device(&j, code)) { /* passes over the corpus begin again; what was delivered is not delivered twice */
+    if (may_leave_device(&j,
+                         code)) { /* passes over the corpus begin again; what was delivered is not delivered twice */
         trl__log(TRL_LOG_WARNING, "the device is left, the processor goes on after %zu utterances: %s", j.delivered,
                  own.text);
         decoding_job again = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};

@@ -16,7 +16,7 @@ struct trl__filler {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int ends;              /* the thread is to end */
+    int ends;               /* the thread is to end */
     int is_active, is_busy; /* an utterance is under way; a chunk is being made */
     int32_t begin, chunks, slots;
     int32_t made, used; /* chunks */

@@ -83,9 +83,10 @@ static int32_t find_levels(const trl_transducer *t, int32_t *level)
 static int send_machine(struct trl__on_device *d, const trl_transducer *t, trl_error *err)
 {
     if (t->epsilons.has_cycles)
-        return trl__fail(err, TRL_EUNSUPPORTED,
-                         "arcs without input make cycles, which devices do not follow; use --device cpu, or remove them "
-                         "with `trellis fst rmepsilon`");
+        return trl__fail(
+            err, TRL_EUNSUPPORTED,
+            "arcs without input make cycles, which devices do not follow; use --device cpu, or remove them "
+            "with `trellis fst rmepsilon`");
     d->symbols = trl__alloc_zero((size_t)t->symbols + 1, sizeof *d->symbols);
     d->count_at = trl__alloc((size_t)t->symbols + 1, sizeof *d->count_at);
     d->level = trl__alloc_zero((size_t)t->states + 1, sizeof *d->level);
@@ -215,11 +216,8 @@ static int make_passage(trl_transduce_work *w, size_t i, trl_transduce_operation
         return trl__fail_memory(err);
     for (size_t k = 0; k < plan->steps; k++) {
         const trl__step *s = &plan->step[k];
-        d->step[i][k] = (device_step){.from = (int)s->from,
-                                      .to = (int)s->to,
-                                      .symbol = s->symbol,
-                                      .output = s->output,
-                                      .weight = s->weight};
+        d->step[i][k] = (device_step){
+            .from = (int)s->from, .to = (int)s->to, .symbol = s->symbol, .output = s->output, .weight = s->weight};
     }
     d->parts[i] = 0;
     d->passage[i] = (trl__passage){.positions = plan->positions,
@@ -313,8 +311,8 @@ typedef struct delivery {
     trl_transduce_operation operation;
     trl_transduce_fn each;
     void *user;
-    size_t next;       /* input to be delivered */
-    int each_failed;   /* the receiver's failure, not the device's */
+    size_t next;     /* input to be delivered */
+    int each_failed; /* the receiver's failure, not the device's */
 } delivery;
 
 static int deliver_nothing_before(delivery *y, size_t input, trl_error *err)

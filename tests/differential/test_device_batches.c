@@ -187,7 +187,8 @@ static void runs_are_the_same_bytes(void **state)
 /* ---- Whole frames ---- */
 
 static void score_whole_frames(trl__device *device, const trl_model *model, const trl_matrix *frames, int first,
-                               int end, trl__combine combine, float *scores)
+                               int end, trl__combine combine,
+                               float *scores) /* NOLINT(readability-non-const-parameter): the stream writes there */
 {
     trl__stream *stream;
     trl__parameters *p;
@@ -216,8 +217,11 @@ static void score_whole_frames(trl__device *device, const trl_model *model, cons
 static void whole_frames_have_the_same_scores(void **state)
 {
     (void)state;
-    const mixture_kind kinds[] = {
-        {13, 4, 7, 2, 0, 0.5f}, {39, 3, 70, 2, 0, 0.5f}, {1, 1, 1, 1, 0, 1}, {20, 2, 5, 1, 10, 1e-5f}, {3, 2, 640, 4, 0, 0.1f}};
+    const mixture_kind kinds[] = {{13, 4, 7, 2, 0, 0.5f},
+                                  {39, 3, 70, 2, 0, 0.5f},
+                                  {1, 1, 1, 1, 0, 1},
+                                  {20, 2, 5, 1, 10, 1e-5f},
+                                  {3, 2, 640, 4, 0, 0.1f}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         chance c = {40 + k, 0};
         if (is_small() && k != 2 && k != 3)
@@ -447,10 +451,13 @@ static void scores_must_come_from_the_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ragged_batches_are_single_searches),       cmocka_unit_test(runs_are_the_same_bytes),
+        cmocka_unit_test(ragged_batches_are_single_searches),
+        cmocka_unit_test(runs_are_the_same_bytes),
         cmocka_unit_test(whole_frames_have_the_same_scores),
-        cmocka_unit_test(large_graphs_have_the_same_path),          cmocka_unit_test(bad_frames_are_refused),
-        cmocka_unit_test(odd_scores_lead_where_the_reference_goes), cmocka_unit_test(wrong_names_are_explained),
+        cmocka_unit_test(large_graphs_have_the_same_path),
+        cmocka_unit_test(bad_frames_are_refused),
+        cmocka_unit_test(odd_scores_lead_where_the_reference_goes),
+        cmocka_unit_test(wrong_names_are_explained),
         cmocka_unit_test(scores_must_come_from_the_stream),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

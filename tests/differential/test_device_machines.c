@@ -278,9 +278,8 @@ static void ragged_batches_are_serials(void **state)
     for (size_t d = 0; d < devices.count; d++)
         for (int op = 0; op < 4; op += rounds_of(2) == 2 ? 1 : 3) {
             trl_transduce_options serial = {.method = TRL_METHOD_SERIAL}, other = {.device = devices.name[d]};
-            assert_int_equal(trl_transduce_batch(m.t, &serial, (trl_transduce_operation)op, inputs, count, keep,
-                                                 &wanted, &err),
-                             0);
+            assert_int_equal(
+                trl_transduce_batch(m.t, &serial, (trl_transduce_operation)op, inputs, count, keep, &wanted, &err), 0);
             if (trl_transduce_batch(m.t, &other, (trl_transduce_operation)op, inputs, count, keep, &got, &err) < 0)
                 fail_msg("%s", err.text);
             assert_int_equal(got.next, count);
@@ -327,8 +326,10 @@ static void large_frontiers_get_their_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_and_pairs_are_serials), cmocka_unit_test(lattices_are_serials),
-        cmocka_unit_test(edges_are_found),               cmocka_unit_test(ragged_batches_are_serials),
+        cmocka_unit_test(strings_and_pairs_are_serials),
+        cmocka_unit_test(lattices_are_serials),
+        cmocka_unit_test(edges_are_found),
+        cmocka_unit_test(ragged_batches_are_serials),
         cmocka_unit_test(large_frontiers_get_their_room),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

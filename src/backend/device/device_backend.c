@@ -202,9 +202,10 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
 void trl__driven_stream_destroy(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
-                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
-                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums, &s->passages, &s->work};
+    trl__room *rooms[] = {&s->frames,  &s->source, &s->lanes,     &s->pieces,         &s->scores,
+                          &s->records, &s->back,   &s->alpha,     &s->path,           &s->last,
+                          &s->gamma,   &s->counts, &s->stretches, &s->stretch_source, &s->stretch_lanes,
+                          &s->shares,  &s->best,   &s->sums,      &s->passages,       &s->work};
     trl__scratch *scratches[] = {&s->frame_bytes.scratch,
                                  &s->piece_bytes.scratch,
                                  &s->search_bytes.scratch,

@@ -203,12 +203,18 @@ static int launch_walk(const walk *w, trl__kernel kernel, trl_error *err)
 {
     const driven_machine *m = w->machine;
     const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&w->stream->passages), trl__memory_argument(&w->stream->work),
-        trl__memory_argument(&m->symbol),           trl__memory_argument(&m->arc),
-        trl__memory_argument(&m->source),           trl__memory_argument(&m->output),
-        trl__memory_argument(&m->row_first),        trl__memory_argument(&m->row_source),
-        trl__memory_argument(&m->rank),             trl__memory_argument(&m->bits),
-        trl__memory_argument(&m->final),            trl__memory_argument(&m->level),
+        trl__memory_argument(&w->stream->passages),
+        trl__memory_argument(&w->stream->work),
+        trl__memory_argument(&m->symbol),
+        trl__memory_argument(&m->arc),
+        trl__memory_argument(&m->source),
+        trl__memory_argument(&m->output),
+        trl__memory_argument(&m->row_first),
+        trl__memory_argument(&m->row_source),
+        trl__memory_argument(&m->rank),
+        trl__memory_argument(&m->bits),
+        trl__memory_argument(&m->final),
+        trl__memory_argument(&m->level),
     };
     return w->stream->driver->launch(w->stream->queue, kernel, w->count,
                                      trl__driven_device_of(w->stream)->tiles ? 1 : MACHINE_ITEMS, arguments,
@@ -320,7 +326,7 @@ static int fetch_ends(const walk *w, size_t i, const int32_t *first, int32_t *st
     used = 0;
     for (size_t at = 0; code == 0 && finished == 0 && at < p->positions; at++)
         for (int32_t k = first[at]; p->final[at] < INFINITY && k < first[at + 1]; k++, used++) {
-            double end = (double)final[states[used]] + (double)p->final[at];
+            double end = (double) final[states[used]] + (double)p->final[at];
             states[kept] = states[used];
             shares[kept] = exp(p->weight - shares[used] - end);
             kept += end < INFINITY;

@@ -182,9 +182,9 @@ static int pack_whole(trl__driven_stream *stream, const trl__driven_parameters *
     if (code == 0)
         code = trl__send_array(stream, &whole->packed_at, at, states * sizeof *at, err);
     const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&p->packed),        trl__memory_argument(&p->packed_at),
+        trl__memory_argument(&p->packed),         trl__memory_argument(&p->packed_at),
         trl__memory_argument(&p->first_gaussian), trl__memory_argument(&whole->packed),
-        trl__memory_argument(&whole->packed_at), trl__value_argument(&p->m.dim, sizeof p->m.dim),
+        trl__memory_argument(&whole->packed_at),  trl__value_argument(&p->m.dim, sizeof p->m.dim),
     };
     if (code == 0)
         code = stream->driver->launch(stream->queue, TRL__KERNEL_PACK_WHOLE, states, LANES_PIECE, arguments,

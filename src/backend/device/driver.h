@@ -43,7 +43,7 @@ typedef struct trl__driver_facts {
     char name[128];
     int is_processor; /* the host's cores, or some like them */
     int has_double;
-    int lacks_long_atomics; /* of 64 bits, which machines need */
+    int lacks_long_atomics;   /* of 64 bits, which machines need */
     uint64_t memory, largest; /* bytes in all, and of one piece */
 } trl__driver_facts;
 

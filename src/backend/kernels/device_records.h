@@ -128,7 +128,7 @@ typedef struct device_passage {
     device_long alpha_at, beta_at;           /* sums: double */
     device_long move_at, count_at, count_to; /* device_move; doubles, how many (0: not wanted) */
     int positions;
-    int nodes;  /* that there is room for */
+    int nodes; /* that there is room for */
     int states, start;
     int epsilons, levels; /* the symbol of arcs without input, -1: none; how deep they go */
     int closes;           /* which positions have them: 0 none, 1 all, 2 odd ones */
