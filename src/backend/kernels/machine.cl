@@ -102,6 +102,15 @@ FUNCTION int nodes_so_far(machine m)
     return nodes < room ? nodes : room;
 }
 
+/* How many items share a node's row: 32, so that neighbours read neighbouring arcs; more where nodes are few. */
+FUNCTION int items_per_node(int nodes)
+{
+    int items = ITEMS < 32 ? ITEMS : 32;
+    while (items < ITEMS && nodes * items < ITEMS)
+        items *= 2;
+    return items;
+}
+
 FUNCTION int has_closure(machine m, int at)
 {
     int closes = PASSAGE(m)->closes;

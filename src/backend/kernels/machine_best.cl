@@ -43,15 +43,17 @@ FUNCTION void best_of_live(machine m, device_step step, int begin, int end, floa
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
     GLOBAL const float *score = KEPT(m, float, score_at);
     GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
-    for (int i = begin + ITEM; i < end; i += ITEMS) {
+    int share = items_per_node(end - begin), part = ITEM % share;
+    for (int i = begin + ITEM / share; i < end; i += ITEMS / share) {
         float from = score[i] + weight;
         if (step.symbol == STAY_SYMBOL) {
-            improve_cell(m, cells, state[i], from, base + state[i]);
+            if (part == 0)
+                improve_cell(m, cells, state[i], from, base + state[i]);
             continue;
         }
         device_symbol s = m.symbols[step.symbol];
         arc_range row = arcs_of(m, s, state[i]);
-        for (device_uint k = row.first; k < row.end; k++)
+        for (device_uint k = row.first + (device_uint)part; k < row.end; k += (device_uint)share)
             if (may_write(m, s.arc + k, step.output))
                 improve_cell(m, cells, m.arcs[s.arc + k].target, from + m.arcs[s.arc + k].weight, base + k);
     }

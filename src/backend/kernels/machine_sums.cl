@@ -59,15 +59,17 @@ FUNCTION void add_live(machine m, device_step step, int begin, int end)
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
     GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
-    for (int i = begin + ITEM; i < end; i += ITEMS) {
+    int share = items_per_node(end - begin), part = ITEM % share;
+    for (int i = begin + ITEM / share; i < end; i += ITEMS / share) {
         double from = KEPT(m, double, alpha_at)[i] + (double)step.weight;
         if (step.symbol == STAY_SYMBOL) {
-            add_to_state(m, cells, state[i], from);
+            if (part == 0)
+                add_to_state(m, cells, state[i], from);
             continue;
         }
         device_symbol s = m.symbols[step.symbol];
         arc_range row = arcs_of(m, s, state[i]);
-        for (device_uint k = row.first; k < row.end; k++)
+        for (device_uint k = row.first + (device_uint)part; k < row.end; k += (device_uint)share)
             if (may_write(m, s.arc + k, step.output))
                 add_to_state(m, cells, m.arcs[s.arc + k].target, from + (double)m.arcs[s.arc + k].weight);
     }
@@ -174,14 +176,15 @@ FUNCTION void count_arc(machine m, device_long place, double used)
         KEPT(m, double, count_at)[place] += EXP(used);
 }
 
-/* What lies ahead of a source along its arcs: the node's item adds it up. `alpha` is the node's, `value` has betas by state. */
-FUNCTION double sum_ahead(machine m, device_step step, device_uint state, double alpha)
+/* What lies ahead of a source along its arcs, or along those of `share` that are this item's `part`. `alpha` is the node's, `value` has
+ * betas by state. */
+FUNCTION double sum_ahead(machine m, device_step step, device_uint state, double alpha, int part, int share)
 {
     GLOBAL const double *value = KEPT(m, double, value_at);
     device_symbol s = m.symbols[step.symbol];
     arc_range row = arcs_of(m, s, state);
     double sum = (double)INFINITY;
-    for (device_uint k = row.first; k < row.end; k++) {
+    for (device_uint k = row.first + (device_uint)part; k < row.end; k += (device_uint)share) {
         double ahead = (double)step.weight + (double)m.arcs[s.arc + k].weight + value[m.arcs[s.arc + k].target];
         if (!(ahead < (double)INFINITY) || !may_write(m, s.arc + k, step.output))
             continue;
@@ -191,21 +194,39 @@ FUNCTION double sum_ahead(machine m, device_step step, device_uint state, double
     return sum;
 }
 
+/* What was added to the cells of a position's sources goes to its nodes. */
+FUNCTION void take_cells(machine m, int begin, int end)
+{
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
+    GLOBAL double *beta = KEPT(m, double, beta_at);
+    BARRIER();
+    for (int i = begin + ITEM; i < end; i += ITEMS) {
+        device_uint state = KEPT(m, device_uint, state_at)[i];
+        beta[i] = add_weights(beta[i], DOUBLE_OF_BITS(cells[state]));
+        cells[state] = EMPTY_SUM;
+    }
+}
+
 FUNCTION void back_live(machine m, device_step step, int begin, int end)
 {
     GLOBAL const device_uint *state = KEPT(m, device_uint, state_at);
-    GLOBAL double *beta = KEPT(m, double, beta_at);
-    for (int i = begin + ITEM; i < end; i += ITEMS) {
-        double ahead = step.symbol == STAY_SYMBOL ? KEPT(m, double, value_at)[state[i]] + (double)step.weight
-                                                  : sum_ahead(m, step, state[i], KEPT(m, double, alpha_at)[i]);
-        beta[i] = add_weights(beta[i], ahead);
+    GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
+    int share = items_per_node(end - begin), part = ITEM % share;
+    for (int i = begin + ITEM / share; i < end; i += ITEMS / share) {
+        double ahead = (double)INFINITY;
+        if (step.symbol != STAY_SYMBOL)
+            ahead = sum_ahead(m, step, state[i], KEPT(m, double, alpha_at)[i], part, share);
+        else if (part == 0)
+            ahead = KEPT(m, double, value_at)[state[i]] + (double)step.weight;
+        if (ahead < (double)INFINITY)
+            (void)add_to_cell(cells + state[i], ahead);
     }
 }
 
 FUNCTION void back_all(machine m, device_step step, int begin, int end)
 {
     GLOBAL const double *value = KEPT(m, double, value_at);
-    GLOBAL double *alpha = KEPT(m, double, other_at), *beta = KEPT(m, double, beta_at);
+    GLOBAL double *alpha = KEPT(m, double, other_at);
     GLOBAL device_ulong *cells = KEPT(m, device_ulong, cell_at);
     device_symbol s = m.symbols[step.symbol];
     spread_nodes(m, alpha, KEPT(m, double, alpha_at), begin, end, 0.0);
@@ -219,11 +240,6 @@ FUNCTION void back_all(machine m, device_step step, int begin, int end)
         count_arc(m, step.count_at + k, OUTCOME(m)->total - alpha[source] - ahead);
     }
     clear_states(m, alpha, begin, end);
-    for (int i = begin + ITEM; i < end; i += ITEMS) {
-        device_uint state = KEPT(m, device_uint, state_at)[i];
-        beta[i] = add_weights(beta[i], DOUBLE_OF_BITS(cells[state]));
-        cells[state] = EMPTY_SUM;
-    }
 }
 
 /* Against the order of levels: what a state leads to is complete. */
@@ -240,7 +256,7 @@ FUNCTION void back_closure(machine m, int begin, int end)
     for (int level = PASSAGE(m)->levels - 1; level >= 0; level--) {
         for (int i = begin + ITEM; i < end; i += ITEMS)
             if (m.level[state[i]] == level) {
-                beta[i] = add_weights(beta[i], sum_ahead(m, step, state[i], KEPT(m, double, alpha_at)[i]));
+                beta[i] = add_weights(beta[i], sum_ahead(m, step, state[i], KEPT(m, double, alpha_at)[i], 0, 1));
                 value[state[i]] = beta[i];
             }
         BARRIER();
@@ -266,6 +282,7 @@ FUNCTION void back_position(machine m, int at)
             back_live(m, step, begin, end);
         else
             back_all(m, step, begin, end);
+        take_cells(m, begin, end);
         clear_states(m, value, to_begin, to_end);
     }
     BARRIER();
