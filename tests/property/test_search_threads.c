@@ -327,12 +327,12 @@ static void a_full_buffer_makes_the_device_wait(void **state)
 {
     (void)state;
     random_source r = {31};
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 3; i++) {
         test_case c;
         trl__decoder_counts alone;
         const trl__raw_lattice *raw;
         search_way way = {.scores = {.way = TRL__SCORES_AHEAD, .ahead = 150, .is_filled = 1}};
-        make_case(&c, 30, 190, 1000, &r);
+        make_case(&c, 30, 190, 700, &r);
         trl__raw_lattice whole = search_alone(&c, &alone);
         searcher s = make_searcher(&c, &way);
         assert_int_equal(search(&s, &c, &way, NULL), 0);
