@@ -5,6 +5,7 @@
  * devices they are of wall time. An operation's bytes are what it must read and write at least once, its flops those of the formulas:
  * gflops and bytes over seconds say how far from a device's limits it is.
  */
+#include "device_bench.h"
 #include "train_bench.h"
 
 #include <math.h>
@@ -350,7 +351,7 @@ static int run(const bench_options *o, json_t *result)
         bench_absent(result, "step1_opencl_vs_avx2", "there is no OpenCL device");
         bench_absent(result, "iteration_opencl_vs_avx2", "there is no OpenCL device");
     }
-    bench_absent(result, "fst_viterbi_opencl_vs_serial", "transducers do not run on devices");
+    device_machines(o, result, devices);
     trl__device_close(own);
     free_task(&t);
     return 0;

@@ -180,6 +180,35 @@ static void report_ratios(lvcsr_bench *b, const synth_sizes *z, const lvcsr_kind
     bench_report(b->result, key, table->wer[at], "%", "word errors at that beam");
 }
 
+/* [004] 4.2, Fig. 3: a device that makes likelihoods ahead, with one thread that searches and with two. Word errors are the processor's. */
+static void report_device(lvcsr_bench *b, const synth_sizes *z, const lvcsr_stage *stage, const synth_table *table)
+{
+    lvcsr_curve *curves[LVCSR_DEVICE_WAYS];
+    lvcsr_cost costs[LVCSR_DEVICE_WAYS];
+    double same;
+    char text[100];
+    if (!stage->opencl) {
+        printf("  no look-ahead by a device for %s: %s\n", stage->system->kind->name, stage->why.text);
+        return;
+    }
+    snprintf(text, sizeof text, "synthesised, %s", stage->system->kind->name);
+    for (int way = 1; way < LVCSR_DEVICE_WAYS; way++)
+        curves[way] = lvcsr_add_curve(b, text, lvcsr_device_ways[way].name);
+    for (int i = 0; i < z->beams; i++) {
+        lvcsr_stage_time_device(stage, z->beam[i], z->runs, costs, &same);
+        for (int way = 1; way < LVCSR_DEVICE_WAYS; way++) {
+            lvcsr_add_point(curves[way], (lvcsr_point){z->beam[i], costs[way].seconds / stage->seconds, table->wer[i]});
+            snprintf(text, sizeof text, "%s_vs_one_%s", lvcsr_device_ways[way].key, stage->system->kind->key);
+            if (i == choose_beam(z, table))
+                bench_report(b->result, text, costs[LVCSR_PROCESSOR].seconds / costs[way].seconds, "x",
+                             lvcsr_device_ways[way].name);
+        }
+        snprintf(text, sizeof text, "device_same_words_%s", stage->system->kind->key);
+        if (i == choose_beam(z, table))
+            bench_report(b->result, text, 100 * same, "%", "utterances with the processor's words");
+    }
+}
+
 static json_t *profile_json(const trl_decode_profile *p)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "expansion", 100 * p->expansion / p->total, "merging",
@@ -217,6 +246,7 @@ static const char *measure_kind(lvcsr_task *t, const synth_sizes *z, const lvcsr
     report_accuracy(t->bench, kind, first_curve);
     report_ratios(t->bench, z, kind, &table);
     double beam = z->beam[choose_beam(z, &table)];
+    report_device(t->bench, z, &stage, &table);
     for (int way = 0; way < LVCSR_WAYS; way++)
         report_profile(t->bench, &stage, beam, &lvcsr_ways[way]);
     report_profile(t->bench, &stage, beam, &lvcsr_on_demand);
@@ -267,6 +297,10 @@ static const char *const keys[] = {"two_threads_lookahead_vs_one",
                                    "least_vs_one_32",
                                    "least_vs_one_128",
                                    "least_vs_one_en_us",
+                                   "device_vs_one_32",
+                                   "device_vs_one_128",
+                                   "device_two_vs_one_32",
+                                   "device_two_vs_one_128",
                                    "wer_32",
                                    "wer_128",
                                    "wer_en_us",

@@ -22,6 +22,11 @@ const lvcsr_way lvcsr_ways[LVCSR_WAYS] = {
     {"two threads, as it chooses", "auto", 2, 0, TRL_LIKELIHOODS_AUTO, TRL_SEARCH_OWNER}};
 const lvcsr_way lvcsr_on_demand = {"two threads, on demand", "demand", 2, 0, TRL_LIKELIHOODS_DEMAND, TRL_SEARCH_MERGE};
 
+const lvcsr_way lvcsr_device_ways[LVCSR_DEVICE_WAYS] = {
+    {"one thread", "one", 1, 0, TRL_LIKELIHOODS_BLOCK, TRL_SEARCH_OWNER},
+    {"look-ahead by a device", "device", 1, 0, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER},
+    {"two threads, look-ahead by a device", "device_two", 2, 0, TRL_LIKELIHOODS_AHEAD, TRL_SEARCH_OWNER}};
+
 /* ---- Frames ---- */
 
 typedef struct gatherer {
@@ -62,6 +67,11 @@ void lvcsr_stage_open(lvcsr_stage *s, lvcsr_task *task, const lvcsr_system *syst
     trl_frontend_destroy(frontend);
     bench_check(trl__device_open("cpu", 0, &s->device, &err), &err);
     bench_check(trl__device_load_model(s->device, system->model, task->pool, &s->parameters, &err), &err);
+    if (trl__device_open("opencl", 0, &s->opencl, &s->why) == 0 &&
+        trl__device_load_model(s->opencl, system->model, task->pool, &s->opencl_parameters, &s->why) < 0) {
+        trl__device_close(s->opencl);
+        s->opencl = NULL;
+    }
 }
 
 void lvcsr_stage_close(lvcsr_stage *s)
@@ -70,7 +80,9 @@ void lvcsr_stage_close(lvcsr_stage *s)
         trl_matrix_free(&s->frames[i]);
     trl__free(s->frames);
     trl__parameters_free(s->parameters);
+    trl__parameters_free(s->opencl_parameters);
     trl__device_close(s->device);
+    trl__device_close(s->opencl);
 }
 
 /* ---- A search ---- */
@@ -91,19 +103,21 @@ trl_decode_options lvcsr_options(const lvcsr_system *system, double beam, const 
 
 typedef struct runner {
     const lvcsr_stage *stage;
+    const trl__parameters *parameters;
     trl__searcher searcher;
     trl_lattice_scale scale;
     trl__best_words best;
 } runner;
 
-static void open_runner(runner *r, const lvcsr_stage *s, const trl_decode_options *o)
+static void open_runner(runner *r, const lvcsr_stage *s, const trl_decode_options *o, int on_device)
 {
     trl_error err;
     trl__decode_options search = trl__search_options_of(o);
-    *r = (runner){.stage = s, .scale = trl__lattice_scale_of(o)};
-    bench_check(
-        trl__searcher_create(&r->searcher, s->device, s->system->model, s->system->graph, &search, o, SHIFT, &err),
-        &err);
+    *r = (runner){
+        .stage = s, .parameters = on_device ? s->opencl_parameters : s->parameters, .scale = trl__lattice_scale_of(o)};
+    bench_check(trl__searcher_create(&r->searcher, on_device ? s->opencl : s->device, s->system->model,
+                                     s->system->graph, &search, o, SHIFT, &err),
+                &err);
 }
 
 static void close_runner(runner *r)
@@ -118,7 +132,7 @@ static double search(runner *r, size_t utterance)
     trl_error err;
     const trl__raw_lattice *raw;
     double start = bench_wall_seconds();
-    bench_check(trl__scorer_begin(r->searcher.scorer, r->stage->parameters, &r->stage->frames[utterance], &err), &err);
+    bench_check(trl__scorer_begin(r->searcher.scorer, r->parameters, &r->stage->frames[utterance], &err), &err);
     bench_check(trl__decoder_begin(r->searcher.decoder, &err), &err);
     bench_check(trl__searcher_run(&r->searcher, &err), &err);
     bench_check(trl__searcher_finish(&r->searcher, &raw, &err), &err);
@@ -142,7 +156,7 @@ void lvcsr_stage_time(const lvcsr_stage *s, double beam, int runs, lvcsr_cost co
     double *least = fst_must(malloc((s->count + 1) * LVCSR_WAYS * sizeof *least));
     for (int way = 0; way < LVCSR_WAYS; way++) {
         trl_decode_options o = lvcsr_options(s->system, beam, &lvcsr_ways[way]);
-        open_runner(&runners[way], s, &o);
+        open_runner(&runners[way], s, &o, 0);
         costs[way].seconds = 0;
     }
     for (int way = 0; s->count > 0 && way < LVCSR_WAYS; way++)
@@ -169,13 +183,45 @@ void lvcsr_stage_time(const lvcsr_stage *s, double beam, int runs, lvcsr_cost co
     free(least);
 }
 
+/* ---- A device ahead of the search ---- */
+
+/* Each utterance by all ways in turn, least of the runs; scores differ in their last digits, so words may. */
+void lvcsr_stage_time_device(const lvcsr_stage *s, double beam, int runs, lvcsr_cost costs[LVCSR_DEVICE_WAYS],
+                             double *same_words)
+{
+    runner runners[LVCSR_DEVICE_WAYS];
+    size_t same = 0;
+    for (int way = 0; way < LVCSR_DEVICE_WAYS; way++) {
+        trl_decode_options o = lvcsr_options(s->system, beam, &lvcsr_device_ways[way]);
+        open_runner(&runners[way], s, &o, way != LVCSR_PROCESSOR);
+        costs[way].seconds = 0;
+        if (s->count > 0)
+            search(&runners[way], 0);
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        double least[LVCSR_DEVICE_WAYS] = {INFINITY, INFINITY, INFINITY};
+        uint64_t words[LVCSR_DEVICE_WAYS] = {0};
+        for (int run = 0; run < runs; run++)
+            for (int way = 0; way < LVCSR_DEVICE_WAYS; way++) {
+                least[way] = fmin(least[way], search(&runners[way], i));
+                words[way] = hash_words(&runners[way].best);
+            }
+        for (int way = 0; way < LVCSR_DEVICE_WAYS; way++)
+            costs[way].seconds += least[way];
+        same += words[LVCSR_DEVICE_ONE] == words[LVCSR_PROCESSOR] && words[LVCSR_DEVICE_TWO] == words[LVCSR_PROCESSOR];
+    }
+    *same_words = s->count > 0 ? (double)same / (double)s->count : 1;
+    for (int way = 0; way < LVCSR_DEVICE_WAYS; way++)
+        close_runner(&runners[way]);
+}
+
 trl_decode_profile lvcsr_stage_profile(const lvcsr_stage *s, double beam, const lvcsr_way *way)
 {
     runner r;
     trl_decode_profile profile = {0};
     trl_decode_options o = lvcsr_options(s->system, beam, way);
     o.profile = 1;
-    open_runner(&r, s, &o);
+    open_runner(&r, s, &o, 0);
     for (size_t i = 0; i < s->count; i++)
         search(&r, i);
     trl__searcher_add_profile(&r.searcher, &profile);

@@ -41,6 +41,16 @@ typedef struct lvcsr_cost {
     double seconds; /* by the clock */
 } lvcsr_cost;
 
+/* [004] 4.2: likelihoods of all states from a device, ahead of one thread that searches and of two; behind them, the share of utterances
+ * whose words are the processor's. */
+typedef enum lvcsr_device_way {
+    LVCSR_PROCESSOR,
+    LVCSR_DEVICE_ONE,
+    LVCSR_DEVICE_TWO,
+    LVCSR_DEVICE_WAYS
+} lvcsr_device_way;
+extern const lvcsr_way lvcsr_device_ways[LVCSR_DEVICE_WAYS];
+
 typedef struct lvcsr_stage {
     lvcsr_task *task;
     const lvcsr_system *system;
@@ -49,12 +59,18 @@ typedef struct lvcsr_stage {
     trl_matrix *frames; /* by utterance */
     trl__device *device;
     trl__parameters *parameters;
+    trl__device *opencl; /* NULL: there is none, or it does not take the model */
+    trl__parameters *opencl_parameters;
+    trl_error why; /* then */
 } lvcsr_stage;
 
 void lvcsr_stage_open(lvcsr_stage *stage, lvcsr_task *task, const lvcsr_system *system, size_t every);
 void lvcsr_stage_close(lvcsr_stage *stage);
 
 void lvcsr_stage_time(const lvcsr_stage *stage, double beam, int runs, lvcsr_cost costs[LVCSR_WAYS]);
+/* Only where the stage has an OpenCL device. */
+void lvcsr_stage_time_device(const lvcsr_stage *stage, double beam, int runs, lvcsr_cost costs[LVCSR_DEVICE_WAYS],
+                             double *same_words);
 trl_decode_profile lvcsr_stage_profile(const lvcsr_stage *stage, double beam, const lvcsr_way *way);
 
 /* As the public options of recognition have it. */

@@ -13,7 +13,7 @@
 
 struct transduce_values {
     cli_common common;
-    const char *output, *isymbols, *osymbols, *method, *normal;
+    const char *output, *isymbols, *osymbols, *method, *normal, *device;
     int lattices, pairs, weights, rounds, index;
     double gain;
     cli_list add;
@@ -112,12 +112,13 @@ static int read_inputs(job *j, int pairs, int count, char **paths)
 
 static int choose_method(job *j)
 {
-    static const char *const names[] = {"frontier", "serial", "parallel", "prefix", NULL};
+    static const char *const names[] = {"frontier", "serial", "parallel", "prefix", "all-arcs", NULL};
     static const trl_transduce_method meant[] = {TRL_METHOD_FRONTIER, TRL_METHOD_SERIAL, TRL_METHOD_PARALLEL,
-                                                 TRL_METHOD_PREFIX};
+                                                 TRL_METHOD_PREFIX, TRL_METHOD_SERIAL};
     int choice = 0;
     int code = cli_choose(j->command, "method", j->v->method, names, &choice);
     j->options.method = meant[choice];
+    j->options.device = j->v->device;
     return code;
 }
 
@@ -417,10 +418,15 @@ static int run_index(void *values, int count, char **arguments)
     OPTION("lattices", 0, CLI_FLAG, lattices, NULL, "INPUTs are acyclic transducers, whose output side is read")
 #define PAIRS \
     OPTION("pairs", 0, CLI_FLAG, pairs, NULL, "lines are `input TAB output`: only paths that write the output count")
-#define METHOD                                                                                                      \
-    OPTION("method", 0, CLI_TEXT, method, "NAME",                                                                   \
-           "frontier (default): arcs of live states; serial: all arcs of each symbol; parallel: threads within an " \
+#define METHOD                                                                                                        \
+    OPTION("method", 0, CLI_TEXT, method, "NAME",                                                                     \
+           "frontier (default): arcs of live states; serial or all-arcs: all arcs of each symbol; parallel: threads " \
+           "within an "                                                                                               \
            "input; prefix: parts of an input at the same time (up to 256 states)")
+#define DEVICE                                                                                                        \
+    OPTION("device", 0, CLI_TEXT, device, "NAME",                                                                     \
+           "cpu (default), opencl, opencl:N, or auto: a graphics processor where there is one; methods frontier and " \
+           "all-arcs (see `trellis devices`)")
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")
 
 #define MACHINES                                                                                                       \
@@ -434,8 +440,8 @@ static const cli_option viterbi_options[] = {
     OUTPUT, OPTION("weights", 'w', CLI_FLAG, weights, NULL, "write the path's weight and a tab in front"),
     TABLES, LATTICES,
     PAIRS,  METHOD,
-    {0}};
-static const cli_option sum_options[] = {OUTPUT, TABLES, LATTICES, PAIRS, METHOD, {0}};
+    DEVICE, {0}};
+static const cli_option sum_options[] = {OUTPUT, TABLES, LATTICES, PAIRS, METHOD, DEVICE, {0}};
 static const cli_option counts_options[] = {
     OPTION("output", 'o', CLI_TEXT, output, "FILE", "write the counts to a file that can be added to others"),
     OPTION("add", 0, CLI_LIST, add, "FILE", "add the counts of this file; several times"),
@@ -443,6 +449,7 @@ static const cli_option counts_options[] = {
     LATTICES,
     PAIRS,
     METHOD,
+    DEVICE,
     {0}};
 static const cli_option train_options[] = {
     OUTPUT,

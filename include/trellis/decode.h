@@ -64,10 +64,12 @@ typedef struct trl_decode_options {
     const char *only;        /* this utterance alone; NULL: all */
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */
     int online;              /* 1: frames as a stream has them, see decode_stream.h; default 0 */
-    const char *device;      /* "cpu", "cpu:ref" …; NULL: cpu */
-    int search_threads;      /* that search one utterance, for each thread of the pool; default 1 */
-    int score_threads;       /* besides them, that do nothing but make likelihoods ahead; default 0 */
-    trl_search_way search;   /* default TRL_SEARCH_OWNER */
+    /* Who makes likelihoods: "cpu", "cpu:ref" …, "opencl:N", "auto"; NULL: cpu. A device makes all of them ahead of the search, with modes
+     * ahead and auto; with "auto" the processor begins again where it fails, and no utterance is delivered twice. */
+    const char *device;
+    int search_threads;                  /* that search one utterance, for each thread of the pool; default 1 */
+    int score_threads;                   /* besides them, that do nothing but make likelihoods ahead; default 0 */
+    trl_search_way search;               /* default TRL_SEARCH_OWNER */
     trl_likelihood_mode likelihood_mode; /* default TRL_LIKELIHOODS_AUTO */
     double ahead;                        /* seconds of sound whose likelihoods are made ahead, at most; default 10 */
     int profile;                         /* 1: the summary tells where the time went; default 0 */

@@ -114,6 +114,10 @@ typedef enum trl_transduce_method {
 typedef struct trl_transduce_options {
     trl_transduce_method method;
     trl_pool *pool; /* for parallel and prefix; NULL: one thread */
+    /* "opencl:N" …: methods frontier and serial (all arcs of a symbol at once) on a device, many inputs at a time; "auto": the first
+     * graphics processor that works, else the processor, also in mid-run. NULL: the processor. The best path is serial's; sums are
+     * within 1e-9 of it. Arcs without input must not make cycles there (TRL_EUNSUPPORTED). Counts have one entry per arc. */
+    const char *device;
 } trl_transduce_options;
 
 typedef enum trl_transduce_operation {
@@ -151,7 +155,8 @@ typedef struct trl_transduction {
 
 typedef struct trl_transduce_work trl_transduce_work;
 
-/* options NULL: frontier. Returns 0, TRL_EINVAL (prefix with too many states), TRL_ENOMEM. The transducer must outlive
+/* options NULL: frontier. Returns 0, TRL_EINVAL (prefix with too many states; a method that a device does not have), TRL_EDEVICE,
+ * TRL_EUNSUPPORTED, TRL_ENOMEM. The transducer must outlive
  * the work. */
 TRL_API int trl_transduce_create(const trl_transducer *transducer, const trl_transduce_options *options,
                                  trl_transduce_work **out, trl_error *err);

@@ -1,5 +1,5 @@
 /* The registry of backends, and the calls that lead into them. */
-#include "backend/backend.h"
+#include "backend/machine.h"
 #include "base/fail.h"
 
 #include <string.h>
@@ -147,4 +147,24 @@ int trl__stream_accumulate_soft(trl__stream *stream, const trl__parameters *para
                                 size_t count, trl__local_stats *local, trl_error *err)
 {
     return stream->device->backend->accumulate_soft(stream, parameters, searches, count, local, err);
+}
+
+int trl__machine_create(trl__device *device, const trl__machine_arrays *arrays, trl__machine **out, trl_error *err)
+{
+    *out = NULL;
+    if (!device->backend->machine_create)
+        return trl__fail(err, TRL_EUNSUPPORTED, "device %s has no transducers", device->info.backend);
+    return device->backend->machine_create(device, arrays, out, err);
+}
+
+void trl__machine_destroy(trl__machine *machine)
+{
+    if (machine)
+        machine->device->backend->machine_destroy(machine);
+}
+
+int trl__machine_walk(trl__stream *stream, const trl__machine *machine, trl__walk_kind kind, trl__passage *passages,
+                      size_t count, size_t *done, trl_error *err)
+{
+    return stream->device->backend->machine_walk(stream, machine, (int)kind, passages, count, done, err);
 }

@@ -28,6 +28,9 @@ typedef struct trl__device trl__device;
 typedef struct trl__buffer trl__buffer;
 typedef struct trl__stream trl__stream;
 typedef struct trl__parameters trl__parameters; /* a model on a device */
+typedef struct trl__machine trl__machine;       /* a transducer on a device: backend/machine.h */
+struct trl__machine_arrays;
+struct trl__passage;
 
 /* How components make a state's score. */
 typedef enum trl__combine { TRL__LOG_ADD, TRL__MAX } trl__combine;
@@ -59,6 +62,7 @@ typedef struct trl__search {
     const trl__row *row;
     /* Natural logarithms; filled by `score`, or by whoever has likelihoods of his own. The last row has its pad too. */
     float *scores;
+    int whole; /* 1: the rows are all tied states in the same few frames; another shape may suit a device then */
     /* 1: nobody but the operations reads the scores, so a device that has them may keep them to itself. */
     int stays;
     int64_t scores_at; /* filled by `score`: 0: they are in scores[]; else the device knows them by this number */
@@ -159,6 +163,12 @@ typedef struct trl__backend {
     int (*forward_backward)(trl__stream *, trl__search *, size_t count, trl_error *);
     int (*accumulate_soft)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
                            trl_error *);
+
+    /* NULL: this backend has no machines. */
+    int (*machine_create)(trl__device *, const struct trl__machine_arrays *, trl__machine **, trl_error *);
+    void (*machine_destroy)(trl__machine *);
+    int (*machine_walk)(trl__stream *, const trl__machine *, int kind, struct trl__passage *, size_t count,
+                        size_t *done, trl_error *);
 } trl__backend;
 
 /* Every object of a backend begins with a pointer to what made it. */

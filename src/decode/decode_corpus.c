@@ -3,6 +3,7 @@
 #include "align/corpus_passes.h"
 #include "align/segments.h"
 #include "base/fail.h"
+#include "base/log_write.h"
 #include "base/memory.h"
 #include "decode/decode_options.h"
 #include "decode/lattice_align.h"
@@ -11,6 +12,7 @@
 #include "decode/searcher.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ROUNDING 0.01     /* cost: the lattice beam where the search's own best path is wanted */
 #define LARGE_SCALE 0.125 /* of acoustic costs: the best of some on the recordings of pocketsphinx-testdata */
@@ -45,7 +47,9 @@ typedef struct decoding_job {
     trl_decode_fn use;
     void *user;
     trl_decode_summary summary;
-    double total; /* log-likelihood */
+    double total;              /* log-likelihood */
+    size_t delivered, already; /* utterances; those that an earlier run has delivered */
+    int use_failed;
     trl__passes *passes;
     worker *workers;
     slot *slots;
@@ -311,7 +315,11 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
     j->summary.frames += (size_t)best->frames;
     j->summary.seconds += s->seconds;
     j->total += s->log_det * best->frames - best->acoustic;
-    return j->use(j->user, &decoding, err);
+    if (j->delivered++ < j->already)
+        return 0;
+    int code = j->use(j->user, &decoding, err);
+    j->use_failed = code < 0;
+    return code;
 }
 
 /* ---- all of it ---- */
@@ -399,18 +407,45 @@ static void clean_up(decoding_job *j)
     trl__passes_destroy(j->passes);
 }
 
+/* The device's trouble, not the corpus's or the receiver's. */
+static int may_leave_device(const decoding_job *j, int code)
+{
+    return (code == TRL_EDEVICE || code == TRL_ENOMEM || code == TRL_EUNSUPPORTED) && !j->use_failed &&
+           j->options.device && strcmp(j->options.device, "auto") == 0;
+}
+
+static int decode_once(decoding_job *j, const trl_corpus *corpus, trl_pool *pool, trl_error *err)
+{
+    int code = set_up(j, corpus, pool, err);
+    if (code == 0)
+        code = run_passes(j, err);
+    clean_up(j);
+    return code;
+}
+
 int trl_decode_corpus(const trl_model *model, const trl_graph *graph, const trl_corpus *corpus,
                       const trl_decode_options *options, trl_pool *pool, trl_findings *skipped, trl_decode_fn use,
                       void *user, trl_decode_summary *summary, trl_error *err)
 {
     decoding_job j = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};
+    trl_error own;
     j.options = options ? *options : trl_decode_defaults();
-    int code = set_up(&j, corpus, pool, err);
-    if (code == 0)
-        code = run_passes(&j, err);
+    int code = decode_once(&j, corpus, pool, &own);
+    if (may_leave_device(&j,
+                         code)) { /* passes over the corpus begin again; what was delivered is not delivered twice */
+        trl__log(TRL_LOG_WARNING, "the device is left, the processor goes on after %zu utterances: %s", j.delivered,
+                 own.text);
+        decoding_job again = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};
+        again.options = j.options;
+        again.options.device = "cpu";
+        again.already = j.delivered;
+        code = decode_once(&again, corpus, pool, &own);
+        j = again;
+    }
     j.summary.log_likelihood = j.summary.frames > 0 ? j.total / (double)j.summary.frames : 0;
     if (summary)
         *summary = j.summary;
-    clean_up(&j);
+    if (code < 0 && err)
+        *err = own;
     return code;
 }

@@ -71,6 +71,7 @@ void trl__scorer_destroy(trl__scorer *s)
 {
     if (!s)
         return;
+    trl__filler_destroy(s->filler);
     free_workers(s);
     trl__free(s->stamps);
     trl__free(s->cells);
@@ -111,6 +112,7 @@ static int make_by_stream(void *user, int worker, const trl__row *rows, int32_t 
     int code = w->has == s->utterance ? 0 : give_frames(s, w, err);
     if (code < 0)
         return code;
+    search.whole = count == s->tied_states;
     for (int32_t i = 0; i < count; i++) {
         search.begin = rows[i].first < search.begin ? rows[i].first : search.begin;
         search.end = rows[i].end > search.end ? rows[i].end : search.end;
@@ -356,6 +358,8 @@ int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
     int code = 0;
     if (!s->maker.make)
         return search_blocks(s, decoder, 0, s->frames, err);
+    if (s->options.is_filled && (s->way == TRL__SCORES_AUTO || s->way == TRL__SCORES_AHEAD))
+        return trl__scorer_search_filled(s, decoder, 0, err);
     if (s->way == TRL__SCORES_AUTO && s->maker.by_frame)
         s->way = TRL__SCORES_AHEAD; /* a frame's scores are made together, whatever is wanted of them */
     if (s->way == TRL__SCORES_AUTO)

@@ -12,7 +12,7 @@
  *            kernels to work well, and so short that most of what is made is used.
  *   demand   one tied state in one frame when an arc wants it, kept for the others ([004] 3.1): the fewest scores, and each of them dear.
  *   ahead    all tied states, chunk by chunk into a buffer, by threads that have nothing to search ([004] 4.1). The makers wait where the buffer is full, and the
- *            search, where it is empty, makes scores itself. A device would be one more maker.
+ *            search, where it is empty, makes scores itself. A device does it by a thread of its own (scorer_filler.c).
  */
 #ifndef TRL_DECODE_SCORER_H
 #define TRL_DECODE_SCORER_H
@@ -34,6 +34,7 @@ typedef struct trl__scorer_options {
     trl__score_way way;
     int32_t ahead; /* frames that the buffer holds, at least; default 1000 */
     int is_timed;
+    int is_filled; /* 1: ways ahead and auto: a device fills the buffer, by a thread of its own */
 } trl__scorer_options;
 
 /* Who makes scores. */

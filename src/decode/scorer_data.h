@@ -59,6 +59,7 @@ struct trl__scorer {
     int tried[TRL__SCORE_WAYS];
     trl__score_way way; /* in use */
     trl__ahead ahead;
+    struct trl__filler *filler; /* made when it is first wanted */
 };
 
 double trl__scorer_clock(void);
@@ -71,5 +72,9 @@ int trl__scorer_failure(trl__scorer *scorer, trl_error *err);
 
 /* Advances the decoder by all frames from `begin` on, with scores that are made ahead (scorer_ahead.c). */
 int trl__scorer_search_ahead(trl__scorer *scorer, trl__decoder *decoder, int32_t begin, trl_error *err);
+
+/* The same with a buffer that a device fills (scorer_filler.c). */
+int trl__scorer_search_filled(trl__scorer *scorer, trl__decoder *decoder, int32_t begin, trl_error *err);
+void trl__filler_destroy(struct trl__filler *filler);
 
 #endif

@@ -14,8 +14,11 @@ static int32_t frames_of(double seconds, double shift)
 int trl__searcher_create(trl__searcher *s, trl__device *device, const trl_model *model, const trl_graph *graph,
                          const trl__decode_options *search, const trl_decode_options *o, double shift, trl_error *err)
 {
-    const trl__scorer_options scores = {
-        .way = (trl__score_way)o->likelihood_mode, .ahead = frames_of(o->ahead, shift), .is_timed = o->profile};
+    const trl__scorer_options scores = {.way = (trl__score_way)o->likelihood_mode,
+                                        .ahead = frames_of(o->ahead, shift),
+                                        .is_timed = o->profile,
+                                        .is_filled =
+                                            device && device->info.batch > 1}; /* else it is the processor itself */
     trl__decode_options timed = *search;
     int code = 0;
     *s = (trl__searcher){.is_timed = o->profile};

@@ -155,7 +155,7 @@ static void close_position(trl_transduce_work *w, uint32_t base, trl__best_cells
         if (row < 0)
             continue;
         for (uint32_t k = t->row_first[s->row + (uint64_t)row]; k < t->row_first[s->row + (uint64_t)row + 1]; k++) {
-            trl__arc arc = t->arc[s->arc + k];
+            trl__symbol_arc arc = t->arc[s->arc + k];
             uint64_t key = trl__pack(trl__score_of(cells->cell[q]) + arc.weight, base + k),
                      old = cells->cell[arc.target];
             uint32_t there = t->epsilons.rank[arc.target];

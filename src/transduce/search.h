@@ -19,6 +19,8 @@
 #include "base/memory.h"
 #include "transduce/walk.h"
 
+#include <string.h>
+
 #define TRL__STAY (-2)       /* a step's symbol: nothing is read, the state stays (epsilons of a lattice) */
 #define TRL__ANY_OUTPUT (-1) /* a step's output */
 
@@ -28,6 +30,8 @@ typedef struct trl__step {
     int32_t output; /* only arcs that write this; or TRL__ANY_OUTPUT */
     float weight;
 } trl__step;
+
+struct trl__device;
 
 typedef struct trl__plan {
     size_t positions;
@@ -101,6 +105,7 @@ struct trl_transduce_work {
 
     struct trl__serial *serial;
     struct trl__shared *shared; /* method parallel */
+    struct trl__on_device *device;
 };
 
 #define TRL__WIDE 80.0f /* e^80 is a float, and so is its inverse */
@@ -188,6 +193,24 @@ void trl__shared_best_rows(trl_transduce_work *w, const trl__symbol *s, size_t h
 void trl__shared_copy_rows(trl_transduce_work *w, const trl__symbol *s, size_t hits, int probability);
 void trl__shared_add_runs(trl_transduce_work *w, const trl__walked *step, const double *alpha, trl__sum_cells *cells);
 void trl__serial_free(struct trl__serial *serial);
+
+/* On a device: opens w->options.device and sends the transducer up. w->device stays NULL where "auto" means the processor. */
+int trl__on_device_create(trl_transduce_work *w, trl_error *err);
+int trl__on_device_attach(trl_transduce_work *w, struct trl__device *device, trl_error *err); /* stays the caller's */
+void trl__on_device_free(struct trl__on_device *device);
+int trl__on_device_one(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *input,
+                       trl_transduction *result, trl_error *err);
+int trl__on_device_many(trl_transduce_work *w, trl_transduce_operation operation, const trl_transduce_input *inputs,
+                        size_t count, trl_transduce_fn each, void *user, trl_error *err);
+/* *done: the inputs that were delivered; with "auto", the rest is for the processor when the device fails. */
+int trl__on_device_batch(const trl_transducer *t, const trl_transduce_options *options,
+                         trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
+                         trl_transduce_fn each, void *user, size_t *done, trl_error *err);
+
+static inline int trl__is_on_device(const trl_transduce_options *options)
+{
+    return options->device && strncmp(options->device, "cpu", 3) != 0;
+}
 
 /* log(e^a + e^b) for negative logarithms. */
 double trl__log_add(double a, double b);

@@ -98,7 +98,7 @@ static void follow_rank(const trl_transduce_work *w, uint32_t rank, int backward
     if (row < 0)
         return;
     for (uint64_t k = t->row_first[s->row + (uint64_t)row]; k < t->row_first[s->row + (uint64_t)row + 1]; k++) {
-        trl__arc arc = t->arc[s->arc + k];
+        trl__symbol_arc arc = t->arc[s->arc + k];
         uint32_t from = backward ? arc.target : q, to = backward ? q : arc.target;
         if (before[from] < INFINITY &&
             (w->plan.closure_output == TRL__ANY_OUTPUT || t->output[s->arc + k] == w->plan.closure_output))

@@ -91,7 +91,7 @@ static int best_piece(void *user, size_t piece, int worker, trl_error *err)
         trl__hit hit = p->w->hits[i];
         float from = p->score[hit.node] + p->weight;
         for (uint32_t k = row[hit.row]; k < row[hit.row + 1]; k++) {
-            trl__arc arc = t->arc[p->s->arc + k];
+            trl__symbol_arc arc = t->arc[p->s->arc + k];
             uint64_t key = trl__pack(from + arc.weight, p->base + k), *cell = &p->cell[arc.target];
             uint64_t old = __atomic_load_n(cell, __ATOMIC_RELAXED);
             while (key < old && !__atomic_compare_exchange_n(cell, &old, key, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -127,7 +127,7 @@ static int copy_piece(void *user, size_t piece, int worker, trl_error *err)
         uint32_t k = row[w->hits[i].row], stop = row[w->hits[i].row + 1];
         w->runs[w->run_count + i] = (trl__run){p->s->arc + k, w->hits[i].node, stop - k};
         for (; k < stop; k++) {
-            trl__arc arc = t->arc[p->s->arc + k];
+            trl__symbol_arc arc = t->arc[p->s->arc + k];
             w->edges[edge++] = (trl__edge){arc.target, p->probability ? trl__probability(arc.weight) : arc.weight};
         }
     }

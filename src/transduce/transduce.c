@@ -41,6 +41,8 @@ int trl_transduce_create(const trl_transducer *transducer, const trl_transduce_o
     if (code == 0 && w->options.method == TRL_METHOD_PARALLEL && w->options.pool &&
         trl_pool_threads(w->options.pool) > 1)
         code = trl__shared_create(w, err);
+    if (code == 0 && trl__is_on_device(&w->options))
+        code = trl__on_device_create(w, err);
     if (code < 0) {
         trl_transduce_destroy(w);
         return code;
@@ -63,6 +65,7 @@ void trl_transduce_destroy(trl_transduce_work *w)
     trl__plan_free(&w->plan);
     trl__serial_free(w->serial);
     trl__shared_free(w->shared);
+    trl__on_device_free(w->device);
     trl__free(w);
 }
 
@@ -70,6 +73,8 @@ int trl_transduce(trl_transduce_work *w, trl_transduce_operation operation, cons
                   trl_transduction *result, trl_error *err)
 {
     *result = (trl_transduction){.weight = INFINITY};
+    if (w->device)
+        return trl__on_device_one(w, operation, input, result, err);
     int code = trl__plan_make(&w->plan, w->t, input, err);
     if (code <= 0)
         return code;
@@ -86,6 +91,7 @@ int trl_transduce(trl_transduce_work *w, trl_transduce_operation operation, cons
 typedef struct batch {
     trl_transduce_operation operation;
     const trl_transduce_input *inputs;
+    size_t first;               /* their first one's number */
     trl_transduce_work **works; /* by thread */
     trl__out *outs;             /* by slot, so that results stay until they are used */
     trl_transduction *results;
@@ -110,7 +116,7 @@ static int batch_one(void *user, size_t item, size_t slot, int worker, trl_error
 static int batch_use(void *user, size_t item, size_t slot, trl_error *err)
 {
     batch *b = user;
-    return b->each(b->user, item, &b->results[slot], err);
+    return b->each(b->user, b->first + item, &b->results[slot], err);
 }
 
 static int batch_run(batch *b, const trl_transducer *t, const trl_transduce_options *options, size_t count,
@@ -132,22 +138,37 @@ static int batch_run(batch *b, const trl_transducer *t, const trl_transduce_opti
     return code;
 }
 
-int trl_transduce_batch(const trl_transducer *transducer, const trl_transduce_options *options,
-                        trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
-                        trl_transduce_fn each, void *user, trl_error *err)
+static int batch_on_processor(const trl_transducer *transducer, const trl_transduce_options *options,
+                              trl_transduce_operation operation, const trl_transduce_input *inputs, size_t first,
+                              size_t count, trl_transduce_fn each, void *user, trl_error *err)
 {
-    trl_transduce_options alone = options ? *options : (trl_transduce_options){0};
+    trl_transduce_options alone = *options;
     size_t threads = alone.pool ? (size_t)trl_pool_threads(alone.pool) : 1, window = threads * WAITING;
     if (count >= threads && alone.method == TRL_METHOD_PARALLEL)
         alone.method = TRL_METHOD_FRONTIER;
-    batch b = {.operation = operation, .inputs = inputs, .each = each, .user = user};
+    alone.device = NULL;
+    batch b = {.operation = operation, .inputs = inputs + first, .first = first, .each = each, .user = user};
     b.works = trl__alloc_zero(threads, sizeof *b.works);
     b.outs = trl__alloc_zero(window, sizeof *b.outs);
     b.results = trl__alloc_zero(window, sizeof *b.results);
-    int code = b.works && b.outs && b.results ? batch_run(&b, transducer, &alone, count, threads, window, err)
+    int code = b.works && b.outs && b.results ? batch_run(&b, transducer, &alone, count - first, threads, window, err)
                                               : trl__fail_memory(err);
     trl__free(b.works);
     trl__free(b.outs);
     trl__free(b.results);
     return code;
+}
+
+int trl_transduce_batch(const trl_transducer *transducer, const trl_transduce_options *options,
+                        trl_transduce_operation operation, const trl_transduce_input *inputs, size_t count,
+                        trl_transduce_fn each, void *user, trl_error *err)
+{
+    trl_transduce_options given = options ? *options : (trl_transduce_options){0};
+    size_t done = 0;
+    int code = 0;
+    if (trl__is_on_device(&given))
+        code = trl__on_device_batch(transducer, &given, operation, inputs, count, each, user, &done, err);
+    if (code < 0 || (done == count && count > 0))
+        return code;
+    return batch_on_processor(transducer, &given, operation, inputs, done, count, each, user, err);
 }

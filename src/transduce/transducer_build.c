@@ -18,7 +18,7 @@ typedef struct full_arc {
 struct trl_transducer_builder {
     trl_transducer *t; /* its arrays are these: */
     trl__symbol *symbol;
-    trl__arc *arc;
+    trl__symbol_arc *arc;
     uint32_t *source, *row_first, *row_source, *rank;
     int32_t *output;
     uint64_t *bits;
@@ -199,7 +199,7 @@ static void put_arcs(trl_transducer_builder *b, const trl__symbol *s)
     uint32_t *row = b->row_first + s->row, r = 0;
     for (size_t i = 0; i < b->count; i++) {
         const full_arc *a = &b->group[i];
-        b->arc[s->arc + i] = (trl__arc){(uint32_t)a->target, a->weight};
+        b->arc[s->arc + i] = (trl__symbol_arc){(uint32_t)a->target, a->weight};
         b->source[s->arc + i] = (uint32_t)a->source;
         b->output[s->arc + i] = a->output;
         t->smallest = fminf(t->smallest, a->weight);

@@ -29,10 +29,10 @@ typedef struct trl__symbol {
     uint32_t has_bitmap;
 } trl__symbol;
 
-typedef struct trl__arc {
+typedef struct trl__symbol_arc {
     uint32_t target;
     float weight;
-} trl__arc;
+} trl__symbol_arc;
 
 /* The graph of arcs without input. Ranks number the states so that its arcs lead to higher ranks, or stay within a
  * cyclic component, which is a range of ranks. */
@@ -50,7 +50,7 @@ struct trl_transducer {
     uint64_t arcs;
     uint64_t rows, words, listed; /* sizes of row_first (without the ends), bits, row_source */
     const trl__symbol *symbol;    /* by label, rising */
-    const trl__arc *arc;
+    const trl__symbol_arc *arc;
     const uint32_t *source;
     const int32_t *output;
     const uint32_t *row_first, *row_source, *rank;

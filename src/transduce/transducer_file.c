@@ -31,7 +31,8 @@ typedef struct info {
     float smallest, largest;
 } info;
 
-_Static_assert(sizeof(info) == 48 && sizeof(trl__symbol) == 48 && sizeof(trl__arc) == 8, "the layout is the file's");
+_Static_assert(sizeof(info) == 48 && sizeof(trl__symbol) == 48 && sizeof(trl__symbol_arc) == 8,
+               "the layout is the file's");
 
 /* ---- Checksums ---- */
 

@@ -65,7 +65,7 @@ static size_t find_hits(const trl_transducer *t, const trl__symbol *s, const trl
 
 /* A reader that runs AHEAD lines in front of the walk and only asks for them. */
 typedef struct reader {
-    const trl__arc *arcs;
+    const trl__symbol_arc *arcs;
     const uint32_t *row;
     const trl__hit *hits;
     size_t count, next;     /* the row it is in */
@@ -74,7 +74,7 @@ typedef struct reader {
 
 static inline size_t lines_of(uint32_t arcs)
 {
-    return arcs * sizeof(trl__arc) / LINE + 1;
+    return arcs * sizeof(trl__symbol_arc) / LINE + 1;
 }
 
 static inline void run_ahead(reader *a, size_t lines)
@@ -119,7 +119,7 @@ static inline void improve(trl__best_cells *cells, uint32_t target, uint64_t key
 static inline void rows_into_cells(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
                                    const float *score, float weight, uint32_t base, int positive, trl__best_cells *out)
 {
-    const trl__arc *arcs = t->arc + s->arc;
+    const trl__symbol_arc *arcs = t->arc + s->arc;
     const uint32_t *row = t->row_first + s->row;
     trl__best_cells cells = *out;
     reader a = begin_ahead(t, s, hits, count);
@@ -147,7 +147,7 @@ static void best_rows(const trl_transducer *t, const trl__symbol *s, const trl__
 static void best_all(const trl_transducer *t, const trl__symbol *s, const float *score, uint32_t base,
                      trl__best_cells *out)
 {
-    const trl__arc *arcs = t->arc + s->arc;
+    const trl__symbol_arc *arcs = t->arc + s->arc;
     const uint32_t *source = t->source + s->arc;
     trl__best_cells cells = *out;
     for (uint32_t k = 0; k < s->arcs; k++) {
@@ -175,7 +175,7 @@ static inline void probabilities_of_8(trl__edge *edges)
 static size_t copy_rows(const trl_transducer *t, const trl__symbol *s, const trl__hit *hits, size_t count,
                         int probability, trl__edge *edges, size_t room, trl__run *runs)
 {
-    const trl__arc *arcs = t->arc + s->arc;
+    const trl__symbol_arc *arcs = t->arc + s->arc;
     const uint32_t *row = t->row_first + s->row;
     size_t used = 0, i = 0;
     reader a = begin_ahead(t, s, hits, count);

@@ -22,7 +22,7 @@ place=$(sed -n 's/^  (speech: \(.*\))$/\1/p' <<<"$out")
 expect 0 "$python" - "$folder/result.json" "$place" <<'PYTHON'
 import json, os, sys, wave
 result, place = json.load(open(sys.argv[1])), sys.argv[2]
-headline = "two_threads_lookahead_vs_one", "accuracy_at_real_time", "where_time_goes", "both_vs_one_32", "both_vs_one_128", "least_vs_one_128", "wer_32", "wer_128", "wer_en_us"
+headline = "two_threads_lookahead_vs_one", "accuracy_at_real_time", "where_time_goes", "both_vs_one_32", "both_vs_one_128", "least_vs_one_128", "device_vs_one_32", "wer_32", "wer_128", "wer_en_us"
 for key in headline:
     assert key in result, key
 if result["two_threads_lookahead_vs_one"] is None:
@@ -54,7 +54,12 @@ for model in result["where_time_goes"]:
     assert set(result["accuracy_at_real_time"][model]) == set(ways)
     assert 0 < result[f"wer_{model}"] < 95 and result[f"least_vs_one_{model}"] <= result[f"auto_vs_one_{model}"] * 1.001, result
 curves = [curve for curve in result["curves"] if curve["task"].startswith("synthesised")]
-assert len(curves) == len(ways) * len(result["where_time_goes"]), len(curves)
+device = [curve for curve in curves if curve["system"].endswith("by a device")]  # where there is one
+assert len(curves) - len(device) == len(ways) * len(result["where_time_goes"]), len(curves)
+assert len(device) in (0, 2 * len(result["where_time_goes"])), device
+for model in result["where_time_goes"] if device else ():
+    assert result[f"device_vs_one_{model}"] > 0 and result[f"device_two_vs_one_{model}"] > 0, result
+    assert result[f"device_same_words_{model}"] >= 90, result
 for curve in curves:
     assert len(curve["points"]) == 2 and all(point["rtf"] > 0 for point in curve["points"]), curve
 PYTHON

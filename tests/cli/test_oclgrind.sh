@@ -10,11 +10,15 @@ done
 [ -n "$runtime" ] || skip "oclgrind is not installed"
 [ -z "$TRELLIS_SANITIZE" ] || skip "oclgrind and the sanitizers each want to see every access"
 "$TRELLIS" version | grep -q opencl || skip "this build is without OpenCL"
-OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
-    "$TRELLIS_BUILD_DIR/tests/test_device_batches" >"$folder/out" 2>&1 || {
-    cat "$folder/out"
-    wrong "results under oclgrind differ, or it could not be used"
+watch() { # PROGRAM TEST
+    OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
+        "$TRELLIS_BUILD_DIR/tests/$1" >"$folder/$1" 2>&1 || {
+        cat "$folder/$1"
+        wrong "results of $1 under oclgrind differ, or it could not be used"
+    }
+    grep -qi "race\|invalid\|error" "$folder/$1" && cat "$folder/$1" && wrong "oclgrind has remarks"
+    grep -q "$2" "$folder/$1" || wrong "the test did not run"
 }
-grep -qi "race\|invalid\|error" "$folder/out" && cat "$folder/out" && wrong "oclgrind has remarks"
-grep -q "ragged_batches_are_single_searches" "$folder/out" || wrong "the test did not run"
+watch test_device_batches ragged_batches_are_single_searches
+watch test_device_machines ragged_batches_are_serials
 finish

@@ -184,6 +184,71 @@ static void runs_are_the_same_bytes(void **state)
         random_search_free(r[i]);
 }
 
+/* ---- Whole frames ---- */
+
+static void score_whole_frames(trl__device *device, const trl_model *model, const trl_matrix *frames, int first,
+                               int end, trl__combine combine,
+                               float *scores) /* NOLINT(readability-non-const-parameter): the stream writes there */
+{
+    trl__stream *stream;
+    trl__parameters *p;
+    trl__row rows[8];
+    for (int32_t i = 0; i < model->tied_states; i++)
+        rows[i] = (trl__row){i, first, end, (int64_t)i * 64};
+    trl__search s = {.frames = frames,
+                     .end = (int32_t)frames->rows,
+                     .combine = combine,
+                     .rows = model->tied_states,
+                     .row = rows,
+                     .scores = scores,
+                     .whole = 1};
+    CHECK(trl__stream_create(device, &stream, &err));
+    CHECK(trl__device_load_model(device, model, NULL, &p, &err));
+    for (int twice = 0; twice < 2; twice++) { /* the first time parameters are put in order */
+        CHECK(trl__stream_frames(stream, p, &s, 1, &err));
+        CHECK(trl__stream_score(stream, p, &s, 1, &err));
+        CHECK(trl__stream_wait(stream, &err));
+    }
+    trl__parameters_free(p);
+    trl__stream_destroy(stream);
+}
+
+/* [004] 3.2.2: components that are no power of two, more of them than items, tiny variances, a stretch that crosses blocks of lanes. */
+static void whole_frames_have_the_same_scores(void **state)
+{
+    (void)state;
+    const mixture_kind kinds[] = {{13, 4, 7, 2, 0, 0.5f},
+                                  {39, 3, 70, 2, 0, 0.5f},
+                                  {1, 1, 1, 1, 0, 1},
+                                  {20, 2, 5, 1, 10, 1e-5f},
+                                  {3, 2, 640, 4, 0, 0.1f}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        chance c = {40 + k, 0};
+        if (is_small() && k != 2 && k != 3)
+            continue;
+        trl_model model = random_mixtures(&c, kinds[k], 0);
+        trl_matrix frames = random_frames(&c, &model, is_small() ? 9 : 300);
+        int last = (int)frames.rows, first[] = {0, last - 9, last - 50 > 0 ? last - 50 : 0}, end[] = {1, last, last};
+        assert_true(model.tied_states <= 8);
+        for (int i = 0; i < 3; i++)
+            for (size_t d = 0; d < devices.count; d++) {
+                float expected[8 * 64], got[8 * 64];
+                trl__combine combine = (i + (int)k) % 3 == 0 ? TRL__MAX : TRL__LOG_ADD;
+                score_whole_frames(reference, &model, &frames, first[i], end[i], combine, expected);
+                score_whole_frames(devices.device[d], &model, &frames, first[i], end[i], combine, got);
+                for (int32_t s = 0; s < model.tied_states; s++)
+                    for (int t = 0; t < end[i] - first[i]; t++) {
+                        double a = (double)expected[s * 64 + t], b = (double)got[s * 64 + t];
+                        if (!(fabs(a - b) <= 1e-5 * (1 + fabs(a)))) /* squares lose digits */
+                            fail_msg("%s, kind %zu, state %d, frame %d: %.9g, not %.9g", devices.name[d], k, (int)s,
+                                     first[i] + t, b, a);
+                    }
+            }
+        free(frames.data);
+        free_mixtures(&model);
+    }
+}
+
 /* ---- A graph that local memory can't hold ---- */
 
 #define LARGE 3000 /* nodes */
@@ -386,9 +451,13 @@ static void scores_must_come_from_the_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ragged_batches_are_single_searches),       cmocka_unit_test(runs_are_the_same_bytes),
-        cmocka_unit_test(large_graphs_have_the_same_path),          cmocka_unit_test(bad_frames_are_refused),
-        cmocka_unit_test(odd_scores_lead_where_the_reference_goes), cmocka_unit_test(wrong_names_are_explained),
+        cmocka_unit_test(ragged_batches_are_single_searches),
+        cmocka_unit_test(runs_are_the_same_bytes),
+        cmocka_unit_test(whole_frames_have_the_same_scores),
+        cmocka_unit_test(large_graphs_have_the_same_path),
+        cmocka_unit_test(bad_frames_are_refused),
+        cmocka_unit_test(odd_scores_lead_where_the_reference_goes),
+        cmocka_unit_test(wrong_names_are_explained),
         cmocka_unit_test(scores_must_come_from_the_stream),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

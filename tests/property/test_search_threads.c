@@ -109,6 +109,7 @@ static search_way random_way(random_source *r)
     way.scores.way = (trl__score_way)random_below(r, TRL__SCORE_WAYS + 1);
     way.scores.ahead = 1 + (int32_t)random_below(r, 200);
     way.scores.is_timed = random_chance(r, 0.1);
+    way.scores.is_filled = random_chance(r, 0.3);
     return way;
 }
 
@@ -321,6 +322,28 @@ static void a_maker_may_fail(void **state)
     assert_true(failed > 30);
 }
 
+/* A device that is much faster than the search: what it makes must not come over what is still to be searched. */
+static void a_full_buffer_makes_the_device_wait(void **state)
+{
+    (void)state;
+    random_source r = {31};
+    for (int i = 0; i < 3; i++) {
+        test_case c;
+        trl__decoder_counts alone;
+        const trl__raw_lattice *raw;
+        search_way way = {.scores = {.way = TRL__SCORES_AHEAD, .ahead = 150, .is_filled = 1}};
+        make_case(&c, 30, 190, 700, &r);
+        trl__raw_lattice whole = search_alone(&c, &alone);
+        searcher s = make_searcher(&c, &way);
+        assert_int_equal(search(&s, &c, &way, NULL), 0);
+        assert_int_equal(trl__decoder_finish(s.decoder, &raw, NULL), 0);
+        assert_same_lattice(raw, &whole);
+        free_lattice(&whole);
+        free_searcher(&s);
+        free_case(&c);
+    }
+}
+
 static void running_out_of_memory_is_survived(void **state)
 {
     (void)state;
@@ -363,6 +386,7 @@ int main(void)
         cmocka_unit_test(best_path_is_the_shortest),
         cmocka_unit_test(a_stream_is_the_same),
         cmocka_unit_test(a_maker_may_fail),
+        cmocka_unit_test(a_full_buffer_makes_the_device_wait),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, make_teams, free_teams);

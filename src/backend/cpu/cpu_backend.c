@@ -455,10 +455,10 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
 }
 
 extern const trl__backend trl__cpu_backend;
-const trl__backend trl__cpu_backend = {"cpu",          devices,    open_level, close_device,     buffer_create,
-                                       buffer_destroy, upload,     download,   stream_create,    stream_destroy,
-                                       wait_for,       load_model, free_model, frames,           score,
-                                       viterbi,        backtrack,  accumulate, forward_backward, accumulate_soft};
+const trl__backend trl__cpu_backend = {
+    "cpu",         devices,        open_level,       close_device,    buffer_create, buffer_destroy, upload, download,
+    stream_create, stream_destroy, wait_for,         load_model,      free_model,    frames,         score,  viterbi,
+    backtrack,     accumulate,     forward_backward, accumulate_soft, NULL,          NULL,           NULL};
 
 int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *err)
 {

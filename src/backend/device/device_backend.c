@@ -71,13 +71,14 @@ void trl__driven_close(trl__device *base)
 
 int trl__driven_finish(trl__driven_stream *stream, trl_error *err)
 {
-    trl__staging *all[] = {&stream->frame_bytes, &stream->piece_bytes, &stream->search_bytes, &stream->score_bytes};
+    trl__staging *all[] = {&stream->frame_bytes, &stream->piece_bytes, &stream->search_bytes, &stream->score_bytes,
+                           &stream->passage_bytes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->busy = 0;
     return stream->driver->finish(stream->queue, err);
 }
 
-static void free_room(const trl__driver *driver, trl__room *room)
+void trl__room_free(const trl__driver *driver, trl__room *room)
 {
     if (room->memory)
         driver->memory_destroy(room->memory);
@@ -92,7 +93,7 @@ int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_
     int code = room->memory ? trl__driven_finish(stream, err) : 0;
     if (code < 0)
         return code;
-    free_room(stream->driver, room);
+    trl__room_free(stream->driver, room);
     size_t wanted = size + size / 2 + 64;
     if (wanted > device->facts.largest && size <= device->facts.largest)
         wanted = (size_t)device->facts.largest;
@@ -201,19 +202,24 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
 void trl__driven_stream_destroy(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
-                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
-                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums};
+    trl__room *rooms[] = {&s->frames,  &s->source, &s->lanes,     &s->pieces,         &s->scores,
+                          &s->records, &s->back,   &s->alpha,     &s->path,           &s->last,
+                          &s->gamma,   &s->counts, &s->stretches, &s->stretch_source, &s->stretch_lanes,
+                          &s->shares,  &s->best,   &s->sums,      &s->passages,       &s->work};
     trl__scratch *scratches[] = {&s->frame_bytes.scratch,
                                  &s->piece_bytes.scratch,
                                  &s->search_bytes.scratch,
                                  &s->score_bytes.scratch,
+                                 &s->passage_bytes.scratch,
                                  &s->down,
+                                 &s->moves,
+                                 &s->ends,
+                                 &s->arc_counts,
                                  &s->items,
                                  &s->order};
     trl__driven_finish(s, NULL);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        free_room(s->driver, rooms[i]);
+        trl__room_free(s->driver, rooms[i]);
     for (size_t i = 0; i < sizeof scratches / sizeof *scratches; i++)
         trl__scratch_free(scratches[i]);
     s->driver->queue_destroy(s->queue);
@@ -235,12 +241,18 @@ void trl__driven_free_model(trl__parameters *base)
     const trl__driver *driver = ((trl__driven_device *)base->device)->driver;
     trl__room *rooms[] = {&p->packed, &p->packed_at, &p->first_gaussian, &p->differences, &p->centre};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        free_room(driver, rooms[i]);
+        trl__room_free(driver, rooms[i]);
+    if (p->whole) {
+        trl__room_free(driver, &p->whole->packed);
+        trl__room_free(driver, &p->whole->packed_at);
+        pthread_mutex_destroy(&p->whole->lock);
+        trl__free(p->whole);
+    }
     trl__mixtures_free(&p->m);
     trl__free(p);
 }
 
-static int send_array(trl__driven_stream *stream, trl__room *room, const void *bytes, size_t size, trl_error *err)
+int trl__send_array(trl__driven_stream *stream, trl__room *room, const void *bytes, size_t size, trl_error *err)
 {
     int code = trl__room_get(stream, room, size, err);
     return code < 0 || size == 0 ? code : stream->driver->write(stream->queue, room->memory, 0, bytes, size, err);
@@ -258,15 +270,15 @@ static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl
         at[s] = (int64_t)m->at[s];
         floats = m->at[s] + groups * trl__group_size(m);
     }
-    int code = send_array(stream, &p->packed, m->packed, floats * sizeof(float), err);
+    int code = trl__send_array(stream, &p->packed, m->packed, floats * sizeof(float), err);
     if (code == 0)
-        code = send_array(stream, &p->packed_at, at, states * sizeof *at, err);
+        code = trl__send_array(stream, &p->packed_at, at, states * sizeof *at, err);
     if (code == 0)
-        code = send_array(stream, &p->first_gaussian, m->first_gaussian, (states + 1) * sizeof(int32_t), err);
+        code = trl__send_array(stream, &p->first_gaussian, m->first_gaussian, (states + 1) * sizeof(int32_t), err);
     if (code == 0)
-        code = send_array(stream, &p->differences, m->differences, states, err);
+        code = trl__send_array(stream, &p->differences, m->differences, states, err);
     if (code == 0)
-        code = send_array(stream, &p->centre, m->centre, (size_t)m->dim * sizeof(float), err);
+        code = trl__send_array(stream, &p->centre, m->centre, (size_t)m->dim * sizeof(float), err);
     int finished = trl__driven_finish(stream, code < 0 ? NULL : err);
     trl__free(at);
     trl__free(p->m.packed); /* the device has it now */
@@ -288,6 +300,12 @@ int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool
     if (!p)
         return trl__fail_memory(err);
     p->base.device = device;
+    p->whole = trl__alloc_zero(1, sizeof *p->whole);
+    if (!p->whole) {
+        trl__free(p);
+        return trl__fail_memory(err);
+    }
+    pthread_mutex_init(&p->whole->lock, NULL);
     int code = trl__mixtures_pack(&p->m, model, &layout, pool, err);
     if (code == 0)
         code = trl__driven_stream_create(device, &stream, err);

@@ -17,6 +17,8 @@
 #include "backend/device/driver.h"
 #include "backend/kernels/device_records.h"
 
+#include <pthread.h>
+
 extern const trl__backend trl__opencl_backend;
 
 typedef struct trl__driven_device {
@@ -33,11 +35,19 @@ typedef struct trl__room {
     size_t size;
 } trl__room;
 
+/* The parameters once more, as whole frames are scored with (score_whole.cl); made when they are first wanted. */
+typedef struct trl__whole_parameters {
+    pthread_mutex_t lock;
+    int is_there;
+    trl__room packed, packed_at;
+} trl__whole_parameters;
+
 typedef struct trl__driven_parameters {
     trl__parameters base;
     trl__mixtures m;
     int32_t lane_rows; /* of a block of lanes */
     trl__room packed, packed_at, first_gaussian, differences, centre;
+    trl__whole_parameters *whole;
 } trl__driven_parameters;
 
 /* The frames of a search that are on the device. */
@@ -65,12 +75,14 @@ typedef struct trl__driven_stream {
     int64_t stamps;  /* given out so far */
     int64_t *row_at; /* by row of the searches that were scored: where its scores lie */
     size_t row_capacity;
-    trl__staging frame_bytes, piece_bytes, search_bytes, score_bytes;
+    trl__staging frame_bytes, piece_bytes, search_bytes, score_bytes, passage_bytes;
     trl__scratch down; /* what comes down */
+    trl__scratch moves, ends, arc_counts;
     trl__scratch items, order;
     trl__room frames, source, lanes, pieces, scores;                        /* steps 0 and 1 */
     trl__room records, back, alpha, path, last, gamma, counts;              /* step 2 */
     trl__room stretches, stretch_source, stretch_lanes, shares, best, sums; /* step 3 */
+    trl__room passages, work;                                               /* machines */
 } trl__driven_stream;
 
 /* "N", "N:gpu", "N:cpu", "gpu", "cpu" or NULL, as the level of a device's name. */
@@ -89,6 +101,9 @@ int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_
 /* Bytes on the host to fill and send; waits for the queue when the last ones are still on their way. NULL: out of memory. */
 void *trl__staging_get(trl__driven_stream *stream, trl__staging *staging, size_t size, trl_error *err);
 int trl__send(trl__driven_stream *stream, trl__staging *staging, trl__room *room, size_t size, trl_error *err);
+/* An array that stays; the bytes must, until the queue is done. */
+int trl__send_array(trl__driven_stream *stream, trl__room *room, const void *bytes, size_t size, trl_error *err);
+void trl__room_free(const trl__driver *driver, trl__room *room);
 /* Fetches and waits. */
 int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
                trl_error *err);
@@ -130,6 +145,10 @@ int trl__driven_accumulate(trl__stream *, const trl__parameters *, trl__search *
 int trl__driven_forward_backward(trl__stream *, trl__search *, size_t count, trl_error *);
 int trl__driven_accumulate_soft(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
                                 trl_error *);
+int trl__driven_machine_create(trl__device *, const struct trl__machine_arrays *, trl__machine **, trl_error *);
+void trl__driven_machine_destroy(trl__machine *);
+int trl__driven_machine_walk(trl__stream *, const trl__machine *, int kind, struct trl__passage *, size_t count,
+                             size_t *done, trl_error *);
 
 void trl__driven_close(trl__device *base);
 int trl__driven_buffer_create(trl__device *base, size_t size, trl__buffer **out, trl_error *err);
@@ -152,7 +171,8 @@ void trl__driven_free_model(trl__parameters *base);
             trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
             trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
             trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
-            trl__driven_accumulate_soft                                                                              \
+            trl__driven_accumulate_soft, trl__driven_machine_create, trl__driven_machine_destroy,                    \
+            trl__driven_machine_walk                                                                                 \
     }
 
 #endif

@@ -103,6 +103,7 @@ typedef struct row_work {
     size_t piece_count, row_count;
     int64_t floats;
     int32_t most; /* frames of a piece */
+    int whole;    /* the shape for whole frames */
 } row_work;
 
 static size_t pieces_of(const trl__search *searches, size_t count, int32_t most, size_t *rows)
@@ -161,6 +162,48 @@ static int cut_rows(trl__driven_stream *stream, const trl__driven_parameters *p,
     return code;
 }
 
+/* The parameters as whole frames want them, from the device's own: nothing goes up but where each state begins. */
+static int pack_whole(trl__driven_stream *stream, const trl__driven_parameters *p, trl_error *err)
+{
+    const size_t states = (size_t)p->m.tied_states, rows = 1 + 2 * (size_t)p->m.dim;
+    trl__whole_parameters *whole = p->whole;
+    size_t floats = 0;
+    int64_t *at = trl__alloc(states + 1, sizeof *at);
+    if (!at)
+        return trl__fail_memory(err);
+    for (size_t s = 0; s < states; s++) {
+        size_t width = 1, components = (size_t)trl__components(&p->m, (int32_t)s);
+        while (width < components)
+            width *= 2;
+        at[s] = (int64_t)floats;
+        floats += width * rows;
+    }
+    int code = trl__room_get(stream, &whole->packed, floats * sizeof(float), err);
+    if (code == 0)
+        code = trl__send_array(stream, &whole->packed_at, at, states * sizeof *at, err);
+    const trl__kernel_argument arguments[] = {
+        trl__memory_argument(&p->packed),         trl__memory_argument(&p->packed_at),
+        trl__memory_argument(&p->first_gaussian), trl__memory_argument(&whole->packed),
+        trl__memory_argument(&whole->packed_at),  trl__value_argument(&p->m.dim, sizeof p->m.dim),
+    };
+    if (code == 0)
+        code = stream->driver->launch(stream->queue, TRL__KERNEL_PACK_WHOLE, states, LANES_PIECE, arguments,
+                                      sizeof arguments / sizeof *arguments, err);
+    int finished = trl__driven_finish(stream, code < 0 ? NULL : err);
+    trl__free(at);
+    whole->is_there = code == 0 && finished == 0;
+    return code < 0 ? code : finished;
+}
+
+/* Once, whichever stream comes first. */
+static int need_whole(trl__driven_stream *stream, const trl__driven_parameters *p, trl_error *err)
+{
+    pthread_mutex_lock(&p->whole->lock);
+    int code = p->whole->is_there ? 0 : pack_whole(stream, p, err);
+    pthread_mutex_unlock(&p->whole->lock);
+    return code;
+}
+
 static int launch_scores(trl__driven_stream *stream, const trl__driven_parameters *p, const row_work *w,
                          trl__combine combine, trl_error *err)
 {
@@ -169,8 +212,8 @@ static int launch_scores(trl__driven_stream *stream, const trl__driven_parameter
     const trl__kernel_argument arguments[] = {
         trl__memory_argument(&stream->pieces),
         trl__memory_argument(&stream->lanes),
-        trl__memory_argument(&p->packed),
-        trl__memory_argument(&p->packed_at),
+        trl__memory_argument(w->whole ? &p->whole->packed : &p->packed),
+        trl__memory_argument(w->whole ? &p->whole->packed_at : &p->packed_at),
         trl__memory_argument(&p->first_gaussian),
         trl__memory_argument(&p->differences),
         trl__memory_argument(&stream->scores),
@@ -182,9 +225,12 @@ static int launch_scores(trl__driven_stream *stream, const trl__driven_parameter
     int tiles = trl__driven_device_of(stream)->tiles;
     if (w->piece_count == 0)
         return 0;
-    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SCORE_TILES : TRL__KERNEL_SCORE_ROWS,
-                                  w->piece_count, tiles ? 1 : LANES_PIECE, arguments,
-                                  sizeof arguments / sizeof *arguments, err);
+    trl__kernel kernel = w->whole ? TRL__KERNEL_SCORE_WHOLE : tiles ? TRL__KERNEL_SCORE_TILES : TRL__KERNEL_SCORE_ROWS;
+    return stream->driver->launch(stream->queue, kernel, w->piece_count,
+                                  w->whole ? WHOLE_ITEMS
+                                  : tiles  ? 1
+                                           : LANES_PIECE,
+                                  arguments, sizeof arguments / sizeof *arguments, err);
 }
 
 /* Scores that the host wants: all come down, then each row goes to its place. */
@@ -214,7 +260,9 @@ int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl_
 {
     trl__driven_stream *stream = (trl__driven_stream *)base;
     const trl__driven_parameters *p = (const trl__driven_parameters *)parameters;
-    row_work w = {.most = trl__driven_device_of(stream)->tiles ? TILES_PIECE : LANES_PIECE};
+    int tiles = trl__driven_device_of(stream)->tiles;
+    row_work w = {.whole = !tiles && count == 1 && searches[0].whole};
+    w.most = tiles ? TILES_PIECE : w.whole ? WHOLE_FRAMES : LANES_PIECE;
     size_t rows, pieces = pieces_of(searches, count, w.most, &rows);
     for (size_t i = 1; i < count; i++)
         if (searches[i].combine != searches[0].combine)
@@ -225,6 +273,8 @@ int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl_
     for (size_t i = 0; i < stream->sent_count; i++)
         stream->sent[i].scores = 0;
     int code = cut_rows(stream, p, &w, searches, count, err);
+    if (code == 0 && w.whole)
+        code = need_whole(stream, p, err);
     if (code == 0)
         code = trl__room_get(stream, &stream->scores, (size_t)w.floats * sizeof(float), err);
     if (code == 0)

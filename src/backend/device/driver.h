@@ -16,6 +16,8 @@
     X(PLACE_TILES, place_tiles)           \
     X(SCORE_ROWS, score_rows)             \
     X(SCORE_TILES, score_tiles)           \
+    X(PACK_WHOLE, pack_whole)             \
+    X(SCORE_WHOLE, score_whole)           \
     X(VITERBI, viterbi)                   \
     X(VITERBI_LARGE, viterbi_large)       \
     X(BACKTRACK, backtrack)               \
@@ -25,7 +27,10 @@
     X(SHARE_TILES, share_tiles)           \
     X(FIND_USED, find_used)               \
     X(SUM_LANES, sum_lanes)               \
-    X(SUM_TILES, sum_tiles)
+    X(SUM_TILES, sum_tiles)               \
+    X(BEST_PATHS, best_paths)             \
+    X(SUM_FORWARD, sum_forward)           \
+    X(SUM_BACKWARD, sum_backward)
 
 typedef enum trl__kernel {
 #define TRL__KERNEL_CONSTANT(constant, function) TRL__KERNEL_##constant,
@@ -38,6 +43,7 @@ typedef struct trl__driver_facts {
     char name[128];
     int is_processor; /* the host's cores, or some like them */
     int has_double;
+    int lacks_long_atomics;   /* of 64 bits, which machines need */
     uint64_t memory, largest; /* bytes in all, and of one piece */
 } trl__driver_facts;
 

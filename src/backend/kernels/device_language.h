@@ -6,8 +6,9 @@
  * memory belongs to the group (LOCAL_POINTER *p points into it). BARRIER() is met by all items of a group; what they wrote before, to local and global
  * memory, the group sees behind it. Nothing is ordered between groups.
  *
- * What has to be the same on every device is the same by construction: every sum has one owner, who adds in a fixed order. There are no
- * atomic additions.
+ * What has to be the same on every device is the same by construction: every sum has one owner, who adds in a fixed order. Only machines
+ * (machine.cl) have cells that several items write: LEAST and EXCHANGE are atomic, on words of 64 bits, and return what was there;
+ * LEAST_WORD and NEXT_NUMBER on words of 32.
  */
 #ifndef TRL_BACKEND_KERNELS_DEVICE_LANGUAGE_H
 #define TRL_BACKEND_KERNELS_DEVICE_LANGUAGE_H
@@ -16,6 +17,22 @@
 
 #if defined __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#if defined cl_khr_int64_base_atomics && defined cl_khr_int64_extended_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#define LEAST(at, value) atom_min(at, value)
+#define EXCHANGE(at, old, value) atom_cmpxchg(at, old, value)
+#else /* such devices are not given machines */
+#define LEAST(at, value) (*(at))
+#define EXCHANGE(at, old, value) (old)
+#endif
+#define LEAST_WORD(at, value) atomic_min(at, value)
+#define NEXT_NUMBER(at) atomic_inc(at)
+#define COUNT_BITS(x) ((int)popcount(x))
+#define BITS_OF_FLOAT(x) as_uint(x)
+#define FLOAT_OF_BITS(x) as_float(x)
+#define BITS_OF_DOUBLE(x) as_ulong(x)
+#define DOUBLE_OF_BITS(x) as_double(x)
 #define KERNEL __kernel
 #define FUNCTION static
 #define GLOBAL __global
@@ -32,6 +49,8 @@
 #define LOG(x) log((double)(x))
 #define MINUS_INFINITY (-(double)INFINITY)
 typedef long device_long;
+typedef ulong device_ulong;
+typedef uint device_uint;
 typedef uchar device_byte;
 
 #else /* CUDA */
@@ -51,7 +70,18 @@ typedef uchar device_byte;
 #define LOG(x) log((double)(x))
 #define MINUS_INFINITY (-(double)INFINITY)
 typedef long long device_long;
+typedef unsigned long long device_ulong;
+typedef unsigned device_uint;
 typedef unsigned char device_byte;
+#define LEAST(at, value) atomicMin(at, value)
+#define EXCHANGE(at, old, value) atomicCAS(at, old, value)
+#define LEAST_WORD(at, value) atomicMin(at, value)
+#define NEXT_NUMBER(at) atomicAdd(at, 1)
+#define COUNT_BITS(x) __popcll(x)
+#define BITS_OF_FLOAT(x) __float_as_uint(x)
+#define FLOAT_OF_BITS(x) __uint_as_float(x)
+#define BITS_OF_DOUBLE(x) ((device_ulong)__double_as_longlong(x))
+#define DOUBLE_OF_BITS(x) __longlong_as_double((device_long)(x))
 #endif
 
 #endif

@@ -77,6 +77,17 @@ static int find_device(int index, cl_device_id *id, trl_error *err)
     return 0;
 }
 
+static int has_long_atomics(const trl__opencl *cl, cl_device_id id)
+{
+    size_t size = 0;
+    cl->clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
+    char *names = trl__alloc_zero(size + 1, 1);
+    int has = names && cl->clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, names, NULL) == CL_SUCCESS &&
+              strstr(names, "cl_khr_int64_base_atomics") && strstr(names, "cl_khr_int64_extended_atomics");
+    trl__free(names);
+    return has;
+}
+
 static int facts(int index, trl__driver_facts *f, trl_error *err)
 {
     cl_device_id id;
@@ -95,6 +106,7 @@ static int facts(int index, trl__driver_facts *f, trl_error *err)
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
     f->is_processor = (type & CL_DEVICE_TYPE_CPU) != 0;
     f->has_double = doubles != 0;
+    f->lacks_long_atomics = !has_long_atomics(cl, id);
     f->memory = memory;
     f->largest = largest;
     return 0;
