@@ -4,21 +4,28 @@
 
 #include <string.h>
 
-extern const trl__backend trl__cpu_backend, trl__opencl_backend;
+extern const trl__backend trl__cpu_backend, trl__opencl_backend, trl__cuda_backend;
 
-static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend};
+static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend, &trl__cuda_backend};
 
-/* The first graphics processor that opens; else the processor, by our own kernels. */
-static int open_best(trl__device **out, trl_error *err)
+/* The first graphics processor of a backend that opens. */
+static int open_graphics(const trl__backend *backend, trl__device **out)
 {
-    const trl__backend *opencl = &trl__opencl_backend;
-    for (int i = 0; i < opencl->devices(); i++) {
-        if (opencl->open(NULL, i, out, NULL) < 0)
+    for (int i = 0; i < backend->devices(); i++) {
+        if (backend->open(NULL, i, out, NULL) < 0)
             continue;
         if (strcmp((*out)->info.level, "gpu") == 0)
-            return 0;
-        opencl->close(*out);
+            return 1;
+        backend->close(*out);
     }
+    return 0;
+}
+
+/* A graphics processor, by its maker's own interface if possible; else the processor, by our own kernels. */
+static int open_best(trl__device **out, trl_error *err)
+{
+    if (open_graphics(&trl__cuda_backend, out) || open_graphics(&trl__opencl_backend, out))
+        return 0;
     return trl__cpu_backend.open(NULL, 0, out, err);
 }
 
@@ -39,9 +46,10 @@ int trl__device_open(const char *name, int index, trl__device **out, trl_error *
     }
     if (strcmp(name, "auto") == 0)
         return open_best(out, err);
-    return trl__fail(err, TRL_EINVAL,
-                     "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, auto (see `trellis devices`)",
-                     name);
+    return trl__fail(
+        err, TRL_EINVAL,
+        "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, cuda, cuda:N, auto (see `trellis devices`)",
+        name);
 }
 
 void trl__device_close(trl__device *device)

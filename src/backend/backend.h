@@ -180,7 +180,7 @@ struct trl__parameters {
 
 /* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",
  * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". "opencl", "opencl:N", "opencl:N:gpu",
- * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "auto": the first graphics processor that opens, else cpu.
+ * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "cuda", "cuda:N": a CUDA device. "auto": the first graphics processor that opens, else cpu.
  * TRL_EINVAL names what there is; TRL_EDEVICE: no such device, or it can't be used. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);

@@ -1,5 +1,6 @@
 /* The list of devices, each tried with a small task: 64 tied states of 16 Gaussians over 39 dimensions, 512 frames. */
 #include "backend/backend.h"
+#include "backend/cuda/cuda_image.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -15,7 +16,7 @@
 #define FRAMES 512
 #define LEAST_SECONDS 0.2
 
-extern const trl__backend trl__opencl_backend;
+extern const trl__backend trl__opencl_backend, trl__cuda_backend;
 
 typedef struct task {
     trl_model model;
@@ -123,11 +124,14 @@ static void try_device(trl_device *d, task *t)
 int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *err)
 {
     task t;
-    int code = make_task(&t, err), others = trl__opencl_backend.devices();
-    *count = 1 + (size_t)others;
+    size_t opencl = (size_t)trl__opencl_backend.devices(), cuda = (size_t)trl__cuda_backend.devices();
+    int code = make_task(&t, err);
+    *count = 1 + opencl + cuda;
     for (size_t i = 0; code == 0 && i < *count && i < room; i++) {
         devices[i] = (trl_device){.device = "cpu"};
-        if (i > 0)
+        if (i > opencl)
+            snprintf(devices[i].device, sizeof devices[i].device, "cuda:%zu", i - 1 - opencl);
+        else if (i > 0)
             snprintf(devices[i].device, sizeof devices[i].device, "opencl:%zu", i - 1);
         try_device(&devices[i], &t);
     }
@@ -137,5 +141,7 @@ int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *
 
 const char *trl_device_backends(void)
 {
+    if (trl__cuda_image_size > 0)
+        return TRELLIS_OPENCL ? "cpu, opencl, cuda" : "cpu, cuda";
     return TRELLIS_OPENCL ? "cpu, opencl" : "cpu";
 }

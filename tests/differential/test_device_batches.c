@@ -23,7 +23,7 @@ static int is_small(void)
 static int open_all(void **state)
 {
     (void)state;
-    open_devices_of_opencl(&devices);
+    open_devices_of_drivers(&devices);
     return trl__device_open("cpu:ref", 0, &reference, NULL);
 }
 

@@ -76,7 +76,7 @@ static void models_are_the_processors(void **state)
     (void)state;
     const trl_em methods[] = {TRL_EM_VITERBI, TRL_EM_SHARED, TRL_EM_BAUM_WELCH};
     test_devices devices = {0};
-    open_devices_of_opencl(&devices);
+    open_devices_of_drivers(&devices);
     for (size_t d = 0; d < devices.count; d++)
         for (size_t m = 0; m < 3; m++)
             check_device(devices.name[d], methods[m]);

@@ -45,6 +45,9 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
     if (code == 0 && !device->facts.has_double)
         code = trl__fail(err, TRL_EDEVICE, "%s:%d (%s) has no double precision, which sums need", driver->name, index,
                          device->facts.name);
+    if (code == 0 && shape && strcmp(shape, "cpu") == 0 && !device->facts.has_tiles)
+        code = trl__fail(err, TRL_EINVAL, "%s:%d: its kernels have the shape of graphics processors only, gpu",
+                         driver->name, index);
     if (code == 0)
         code = driver->open(index, &device->handle, err);
     if (code < 0) {

@@ -17,7 +17,7 @@
 #include "backend/device/driver.h"
 #include "backend/kernels/device_records.h"
 
-extern const trl__backend trl__opencl_backend;
+extern const trl__backend trl__opencl_backend, trl__cuda_backend;
 
 typedef struct trl__driven_device {
     trl__device base;

@@ -95,6 +95,7 @@ static int facts(int index, trl__driver_facts *f, trl_error *err)
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
     f->is_processor = (type & CL_DEVICE_TYPE_CPU) != 0;
     f->has_double = doubles != 0;
+    f->has_tiles = 1;
     f->memory = memory;
     f->largest = largest;
     return 0;
