@@ -18,12 +18,12 @@ typedef struct test_devices {
 
 static inline void add_device(test_devices *d, const char *name)
 {
-    trl_error err;
+    trl_error why;
     d->name[d->count] = name;
-    if (trl__device_open(name, 0, &d->device[d->count], &err) == 0) {
+    if (trl__device_open(name, 0, &d->device[d->count], &why) == 0) {
         d->count++;
     } else {
-        printf("without %s: %s\n", name, err.text);
+        printf("without %s: %s\n", name, why.text);
         if (getenv("TRELLIS_NEEDS_OPENCL"))
             abort();
     }

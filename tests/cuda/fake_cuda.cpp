@@ -2,8 +2,8 @@
  * src/backend/cuda/cuda_kernels.cu, compiled through the shim; the image that is given to cuModuleLoadData is not looked at. Queues are
  * lists of work that is done when somebody waits, so bytes that do not stay until then are missed.
  *
- * Environment: FAKE_CUDA_DEVICES (default 2; 0: none), FAKE_CUDA_MEMORY (bytes of each device), FAKE_CUDA_LOST (after so many launches
- * the device is lost), FAKE_CUDA_OLD (cuInit refuses), FAKE_CUDA_BACKWARDS (threads run in the opposite order), FAKE_CUDA_REFUSE (the status
+ * Environment: FAKE_CUDA_DEVICES (default 2; 0: none), FAKE_CUDA_MEMORY (bytes of each device), FAKE_CUDA_LOST (after so many calls
+ * all devices are lost; fake_cuda_lose says so in a test), FAKE_CUDA_OLD (cuInit refuses), FAKE_CUDA_BACKWARDS (threads run in the opposite order), FAKE_CUDA_REFUSE (the status
  * of cuModuleLoadData).
  */
 #include "cuda_shim.h"
@@ -50,7 +50,8 @@ CUctx_st contexts[MOST_DEVICES];
 int retained[MOST_DEVICES];
 std::map<cuda_address, size_t> pieces[MOST_DEVICES];
 size_t used[MOST_DEVICES];
-std::atomic<long> launches{0};
+std::atomic<long> calls_left{-1}; /* until all devices are lost; -1: never */
+cuda_status failure = UNAVAILABLE;
 bool initialised;
 thread_local CUctx_st *current_context;
 
@@ -60,10 +61,10 @@ long number(const char *name, long otherwise)
     return text ? atol(text) : otherwise;
 }
 
+/* Every call that may fail asks here. */
 bool is_lost()
 {
-    static const long limit = number("FAKE_CUDA_LOST", -1);
-    return limit >= 0 && launches > limit;
+    return calls_left >= 0 && (calls_left == 0 || --calls_left == 0);
 }
 
 template <typename... T> std::vector<size_t> sizes_of(void (*)(T...))
@@ -91,7 +92,7 @@ cuda_status here()
 {
     if (!initialised)
         return NOT_INITIALIZED;
-    return is_lost() ? UNAVAILABLE : current_context ? DONE : INVALID_CONTEXT;
+    return is_lost() ? failure : current_context ? DONE : INVALID_CONTEXT;
 }
 
 cuda_status later(CUstream_st *stream, std::function<cuda_status()> work)
@@ -112,8 +113,15 @@ EXPORT cuda_status cuInit(unsigned)
     if (number("FAKE_CUDA_DEVICES", 2) == 0)
         return CUDA_ERROR_NO_DEVICE;
     shim::backwards = getenv("FAKE_CUDA_BACKWARDS") != nullptr;
+    calls_left = number("FAKE_CUDA_LOST", -1);
     initialised = true;
     return DONE;
+}
+
+EXPORT void fake_cuda_lose(long calls, int status)
+{
+    calls_left = calls;
+    failure = status;
 }
 
 EXPORT cuda_status cuDriverGetVersion(int *version)
@@ -301,7 +309,6 @@ EXPORT cuda_status cuLaunchKernel(cuda_function function, unsigned grid_x, unsig
         const char *at = static_cast<const char *>(parameters[i]);
         values.emplace_back(at, at + function->sizes[i]);
     }
-    launches++;
     return later(stream, [=]() mutable {
         std::vector<void *> arguments;
         for (auto &value : values)

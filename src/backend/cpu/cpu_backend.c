@@ -457,7 +457,8 @@ extern const trl__backend trl__cpu_backend;
 const trl__backend trl__cpu_backend = {"cpu",          devices,    open_level, close_device,     buffer_create,
                                        buffer_destroy, upload,     download,   stream_create,    stream_destroy,
                                        wait_for,       load_model, free_model, frames,           score,
-                                       viterbi,        backtrack,  accumulate, forward_backward, accumulate_soft};
+                                       viterbi,        backtrack,  accumulate, forward_backward, accumulate_soft,
+                                       NULL};
 
 int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *err)
 {
@@ -469,7 +470,7 @@ int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *e
     device->kernel = kernel;
     device->steps = kernel == &trl__gmm_ref ? &trl__cpu_steps_ref : &fast_steps;
     device->base.backend = &trl__cpu_backend;
-    device->base.info = (trl__device_info){"cpu", device->name, kernel->name, 1, 0};
+    device->base.info = (trl__device_info){"cpu", device->name, kernel->name, 1, 0, 1};
     *out = &device->base;
     return 0;
 }

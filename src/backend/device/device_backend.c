@@ -58,7 +58,7 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
     device->tiles = shape ? strcmp(shape, "cpu") == 0 : device->facts.is_processor;
     device->base.backend = backend;
     device->base.info = (trl__device_info){driver->name, device->facts.name, device->tiles ? "cpu" : "gpu", BATCH,
-                                           device->facts.memory};
+                                           device->facts.memory, 1};
     *out = &device->base;
     return 0;
 }

@@ -152,7 +152,7 @@ void trl__driven_free_model(trl__parameters *base);
             trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
             trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
             trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
-            trl__driven_accumulate_soft                                                                              \
+            trl__driven_accumulate_soft, NULL                                                                        \
     }
 
 #endif
