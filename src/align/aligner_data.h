@@ -17,8 +17,8 @@ typedef struct trl__tile {
 #define TRL__ASLEEP 255   /* no delay in a tile is as long */
 
 struct trl__aligner {
-    trl__device *device;
     trl__stream *stream;
+    int owns_stream; /* 0: another aligner's, which is beside this one */
     trl__step_times times;
 
     const trl__parameters *parameters; /* NULL: scores come from `likelihoods` */
@@ -48,6 +48,8 @@ struct trl__aligner {
 
     /* A piece of the graph, for posteriors of long utterances. */
     trl__scratch piece_arcs, piece_nodes;
+
+    trl__scratch line; /* the searches of a batch, in its first aligner */
 };
 
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are

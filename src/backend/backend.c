@@ -134,6 +134,12 @@ const trl__device_info *trl__stream_info(const trl__stream *stream)
     return device->backend->stream_info ? device->backend->stream_info(stream) : &device->info;
 }
 
+void trl__stream_trim(trl__stream *stream)
+{
+    if (stream->device->backend->trim)
+        stream->device->backend->trim(stream);
+}
+
 int trl__stream_wait(trl__stream *stream, trl_error *err)
 {
     return stream->device->backend->wait(stream, err);

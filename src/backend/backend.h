@@ -161,6 +161,7 @@ typedef struct trl__backend {
     int (*accumulate_soft)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
                            trl_error *);
     const trl__device_info *(*stream_info)(const trl__stream *); /* NULL: the device's */
+    void (*trim)(trl__stream *);                                 /* NULL: nothing to give back */
 } trl__backend;
 
 /* Every object of a backend begins with a pointer to what made it. */
@@ -203,6 +204,8 @@ int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);
 /* Of the device that the stream works on: of several, one. */
 const trl__device_info *trl__stream_info(const trl__stream *stream);
+/* Gives the stream's memory on the device back, and forgets what was there: after TRL_ENOMEM, smaller calls may do. */
+void trl__stream_trim(trl__stream *stream);
 int trl__stream_wait(trl__stream *stream, trl_error *err);
 
 /* Step 0, the device's half: frames [begin, end) are transposed, centred, squared for the (1, o, o²) form. They stay
@@ -220,7 +223,7 @@ int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count
 int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions
  * (path_arc's, and, at the last frame, last_arc's) into the block's statistics; totals too, with log_likelihood as it
- * stands in the search. */
+ * stands in the search. A search whose path is NULL is left out. When a device fails, nothing was added. */
 int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                            trl__local_stats *local, trl_error *err);
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */

@@ -273,6 +273,13 @@ static const trl__device_info *stream_info(const trl__stream *stream)
     return &((const group_stream *)stream)->inner->device->info;
 }
 
+static void trim(trl__stream *stream)
+{
+    group_stream *s = (group_stream *)stream;
+    s->sent_count = 0;
+    trl__stream_trim(s->inner);
+}
+
 /* The member's parameters for a stream, or the reserve's, which it goes over to where the device is lost. */
 static int parameters_for(group_stream *s, const trl__parameters *base, const trl__parameters **out, trl_error *err)
 {
@@ -295,7 +302,9 @@ static int remember_frames(group_stream *s, const trl__parameters *p, const trl_
     return 0;
 }
 
-/* ---- Operations ---- */
+/* ---- Operations ----
+ *
+ * Out of memory with several searches is the caller's: he can try fewer. */
 
 typedef enum operation {
     FRAMES,
@@ -353,7 +362,7 @@ static int do_operation(trl__stream *base, const request *r, trl_error *err)
     int code = r->what == FRAMES ? remember_frames(s, r->parameters, r->searches, r->count, err) : 0;
     if (code == 0)
         code = try_once(s, r, err);
-    if (!is_trouble(code) || s->on_reserve)
+    if (!is_trouble(code) || s->on_reserve || (code == TRL_ENOMEM && s->sent_count > 1))
         return code;
     if (!group_of(s)->reserve)
         return name_member(s, code, err);
@@ -418,6 +427,7 @@ static const trl__backend group_backend = {.name = "group",
                                            .stream_create = create_stream,
                                            .stream_destroy = destroy_stream,
                                            .stream_info = stream_info,
+                                           .trim = trim,
                                            .wait = wait_for,
                                            .load_model = load_model,
                                            .free_model = free_parameters,

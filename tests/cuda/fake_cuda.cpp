@@ -3,7 +3,8 @@
  * lists of work that is done when somebody waits, so bytes that do not stay until then are missed.
  *
  * Environment: FAKE_CUDA_DEVICES (default 2; 0: none), FAKE_CUDA_MEMORY (bytes of each device), FAKE_CUDA_LOST (after so many calls
- * all devices are lost; fake_cuda_lose says so in a test), FAKE_CUDA_OLD (cuInit refuses), FAKE_CUDA_BACKWARDS (threads run in the opposite order), FAKE_CUDA_REFUSE (the status
+ * all devices are lost; fake_cuda_lose says so in a test), FAKE_CUDA_OLD (cuInit refuses), FAKE_CUDA_FULL (this allocation and the
+ * next fail, counted from 1), FAKE_CUDA_BACKWARDS (threads run in the opposite order), FAKE_CUDA_REFUSE (the status
  * of cuModuleLoadData).
  */
 #include "cuda_shim.h"
@@ -253,7 +254,11 @@ EXPORT cuda_status cuMemAlloc_v2(cuda_address *address, size_t size)
     if (status != DONE)
         return status;
     std::lock_guard<std::mutex> hold(lock);
+    static const long full = number("FAKE_CUDA_FULL", 0);
+    static long allocations = 0;
     int device = current_context->device;
+    if (++allocations == full || (full > 0 && allocations == full + 1))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (size == 0 || used[device] + size > (size_t)number("FAKE_CUDA_MEMORY", 1L << 30))
         return size == 0 ? INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
     void *memory = malloc(size);

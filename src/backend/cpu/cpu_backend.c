@@ -405,6 +405,8 @@ static int accumulate(trl__stream *base, const trl__parameters *parameters, trl_
         return trl__shared_refuse(err);
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
+        if (!searches[i].path)
+            continue;
         trl__placed *placed = placed_for(stream, &searches[i], i, err);
         code = placed ? steps_of(base)->accumulate(stream, m, placed, &stream->kept[i], &searches[i], local, err)
                       : TRL_EINVAL;
@@ -458,7 +460,7 @@ const trl__backend trl__cpu_backend = {"cpu",          devices,    open_level, c
                                        buffer_destroy, upload,     download,   stream_create,    stream_destroy,
                                        wait_for,       load_model, free_model, frames,           score,
                                        viterbi,        backtrack,  accumulate, forward_backward, accumulate_soft,
-                                       NULL};
+                                       NULL,           NULL};
 
 int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *err)
 {

@@ -57,8 +57,8 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
     device->driver = driver;
     device->tiles = shape ? strcmp(shape, "cpu") == 0 : device->facts.is_processor;
     device->base.backend = backend;
-    device->base.info = (trl__device_info){driver->name, device->facts.name, device->tiles ? "cpu" : "gpu", BATCH,
-                                           device->facts.memory, 1};
+    device->base.info = (trl__device_info){driver->name, device->facts.name,   device->tiles ? "cpu" : "gpu",
+                                           BATCH,        device->facts.memory, 1};
     *out = &device->base;
     return 0;
 }
@@ -100,6 +100,10 @@ int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_
     if (wanted > device->facts.largest && size <= device->facts.largest)
         wanted = (size_t)device->facts.largest;
     code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
+    if (code == TRL_ENOMEM) { /* without what it might grow to */
+        wanted = size + 64;
+        code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
+    }
     room->size = code == 0 ? wanted : 0;
     return code;
 }
@@ -201,12 +205,21 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
     return 0;
 }
 
-void trl__driven_stream_destroy(trl__stream *base)
+void trl__driven_trim(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
     trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
                           &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
                           &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums};
+    trl__driven_finish(s, NULL);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        free_room(s->driver, rooms[i]);
+    s->sent_count = 0;
+}
+
+void trl__driven_stream_destroy(trl__stream *base)
+{
+    trl__driven_stream *s = (trl__driven_stream *)base;
     trl__scratch *scratches[] = {&s->frame_bytes.scratch,
                                  &s->piece_bytes.scratch,
                                  &s->search_bytes.scratch,
@@ -214,9 +227,7 @@ void trl__driven_stream_destroy(trl__stream *base)
                                  &s->down,
                                  &s->items,
                                  &s->order};
-    trl__driven_finish(s, NULL);
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        free_room(s->driver, rooms[i]);
+    trl__driven_trim(base);
     for (size_t i = 0; i < sizeof scratches / sizeof *scratches; i++)
         trl__scratch_free(scratches[i]);
     s->driver->queue_destroy(s->queue);

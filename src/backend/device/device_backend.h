@@ -141,6 +141,7 @@ int trl__driven_download(trl__stream *base, const trl__buffer *buffer, size_t of
 int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *err);
 void trl__driven_stream_destroy(trl__stream *base);
 int trl__driven_wait(trl__stream *stream, trl_error *err);
+void trl__driven_trim(trl__stream *base);
 int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
                            trl_error *err);
 void trl__driven_free_model(trl__parameters *base);
@@ -152,7 +153,7 @@ void trl__driven_free_model(trl__parameters *base);
             trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
             trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
             trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
-            trl__driven_accumulate_soft, NULL                                                                        \
+            trl__driven_accumulate_soft, NULL, trl__driven_trim                                                      \
     }
 
 #endif

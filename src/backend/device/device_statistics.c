@@ -302,6 +302,8 @@ int trl__driven_accumulate(trl__stream *base, const trl__parameters *parameters,
         const trl__sent *sent = trl__sent_of(g.stream, s, i, err);
         if (!sent)
             return TRL_EINVAL;
+        if (!s->path)
+            continue;
         if (s->shares != searches[0].shares)
             return trl__fail(err, TRL_EINVAL, "search %zu shares out its frames, or not, unlike others", i);
         for (int32_t t = s->begin; t < s->end; t++) { /* those that do not count too: their scores are wanted */
@@ -317,6 +319,8 @@ int trl__driven_accumulate(trl__stream *base, const trl__parameters *parameters,
     const item *next = g.items;
     for (size_t i = 0; code == 0 && i < count; i++) {
         double total = 0;
+        if (!searches[i].path)
+            continue;
         for (int32_t t = searches[i].begin; t < searches[i].end; t++)
             total += (double)best[(next++)->lane];
         trl__add_path(&searches[i], total, local);
