@@ -200,6 +200,41 @@ static void large_graphs_have_the_same_path(void **state)
     free(l.scores);
 }
 
+/* ---- A model that the device's memory can't hold ---- */
+
+static void large_models_go_up_in_pages(void **state)
+{
+    (void)state;
+    static outcome expected, got;
+    const char *fake = getenv("TRELLIS_FAKE_CUDA");
+    const char *const memories[] = {"1000000", "400000"}; /* bytes; the model has 1.5 million */
+    random_search *r[3];
+    if (is_small() || !fake || !fake[0])
+        skip();
+    for (size_t i = 0; i < 3; i++) {
+        r[i] = make_search(700 + i, 12 + 9 * (int)i, (mixture_kind){39, 100, 48, 2, i == 2 ? 10 : 0, 0.5f});
+        r[i]->s.stays = 1;
+        r[i]->s.shares = 1;
+    }
+    run_batch(reference, r, 3, 1, &expected);
+    for (size_t i = 0; i < 2; i++) {
+        trl__device *device;
+        setenv("FAKE_CUDA_MEMORY", memories[i], 1);
+        CHECK(trl__device_open("cuda:1", 0, &device, &err));
+        run_batch(device, r, 3, i == 0 ? 3 : 1, &got);
+        trl__device_close(device);
+        unsetenv("FAKE_CUDA_MEMORY");
+        assert_near(got.log_likelihood, expected.log_likelihood, 3, 1e-6, "log-likelihood");
+        assert_near(got.total, expected.total, 3, 1e-6, "sum of paths");
+        assert_near_sums(got.path, expected.path, 1e-3);
+        assert_near_sums(got.all, expected.all, 1e-3);
+        free_outcome(&got);
+    }
+    free_outcome(&expected);
+    for (size_t i = 0; i < 3; i++)
+        random_search_free(r[i]);
+}
+
 /* ---- Numbers that are none ---- */
 
 static void bad_frames_are_refused(void **state)
@@ -308,7 +343,7 @@ int main(void)
         cmocka_unit_test(ragged_batches_are_single_searches),       cmocka_unit_test(runs_are_the_same_bytes),
         cmocka_unit_test(large_graphs_have_the_same_path),          cmocka_unit_test(bad_frames_are_refused),
         cmocka_unit_test(odd_scores_lead_where_the_reference_goes), cmocka_unit_test(wrong_names_are_explained),
-        cmocka_unit_test(scores_must_come_from_the_stream),
+        cmocka_unit_test(scores_must_come_from_the_stream),         cmocka_unit_test(large_models_go_up_in_pages),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH 32 /* searches per call that keep a graphics processor busy */
+#define WHOLE_MODEL 4 /* a model of up to this part of the memory stays on the device … */
+#define PAGE 16       /* … a larger one goes up in parts of this part */
+#define BATCH 32      /* searches per call that keep a graphics processor busy */
 
 /* ---- Devices ---- */
 
@@ -208,9 +210,10 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
 void trl__driven_trim(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
-                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
-                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums};
+    trl__room *rooms[] = {&s->frames,  &s->source, &s->lanes,     &s->pieces,         &s->scores,
+                          &s->records, &s->back,   &s->alpha,     &s->path,           &s->last,
+                          &s->gamma,   &s->counts, &s->stretches, &s->stretch_source, &s->stretch_lanes,
+                          &s->shares,  &s->best,   &s->sums,      &s->page,           &s->page_items};
     trl__driven_finish(s, NULL);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         free_room(s->driver, rooms[i]);
@@ -251,6 +254,7 @@ void trl__driven_free_model(trl__parameters *base)
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         free_room(driver, rooms[i]);
     trl__mixtures_free(&p->m);
+    trl__free(p->page_first);
     trl__free(p);
 }
 
@@ -260,19 +264,47 @@ static int send_array(trl__driven_stream *stream, trl__room *room, const void *b
     return code < 0 || size == 0 ? code : stream->driver->write(stream->queue, room->memory, 0, bytes, size, err);
 }
 
+static size_t state_size(const trl__mixtures *m, size_t state)
+{
+    size_t groups = (size_t)(trl__components(m, (int32_t)state) + m->group - 1) / (size_t)m->group;
+    return groups * trl__group_size(m);
+}
+
+/* Where pages begin: one for all when it takes no more than a quarter of the device's memory, else as many states as fit into a
+ * sixteenth. `at` gets the states' places in their pages, in floats. */
+static int cut_pages(trl__driven_parameters *p, const trl__driver_facts *facts, int64_t *at, trl_error *err)
+{
+    const trl__mixtures *m = &p->m;
+    size_t states = (size_t)m->tied_states, floats = states > 0 ? m->at[states - 1] + state_size(m, states - 1) : 0;
+    uint64_t bytes = floats * sizeof(float), most = bytes;
+    if (bytes > facts->memory / WHOLE_MODEL || bytes > facts->largest)
+        most = facts->memory / PAGE < facts->largest ? facts->memory / PAGE : facts->largest;
+    p->page_first = trl__alloc(states + 2, sizeof *p->page_first);
+    if (!p->page_first)
+        return trl__fail_memory(err);
+    size_t begin = 0;
+    for (size_t s = 0; s < states; s++) {
+        if (s == 0 || (m->at[s] + state_size(m, s) - begin) * sizeof(float) > most) {
+            p->page_first[p->pages++] = (int32_t)s;
+            begin = m->at[s];
+        }
+        at[s] = (int64_t)(m->at[s] - begin);
+    }
+    p->page_first[p->pages] = (int32_t)states;
+    return 0;
+}
+
 static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl_error *err)
 {
     const trl__mixtures *m = &p->m;
-    size_t states = (size_t)m->tied_states, floats = 0;
+    size_t states = (size_t)m->tied_states;
     int64_t *at = trl__alloc(states + 1, sizeof *at);
     if (!at)
         return trl__fail_memory(err);
-    for (size_t s = 0; s < states; s++) {
-        size_t groups = (size_t)(trl__components(m, (int32_t)s) + m->group - 1) / (size_t)m->group;
-        at[s] = (int64_t)m->at[s];
-        floats = m->at[s] + groups * trl__group_size(m);
-    }
-    int code = send_array(stream, &p->packed, m->packed, floats * sizeof(float), err);
+    int code = cut_pages(p, &trl__driven_device_of(stream)->facts, at, err);
+    if (code == 0 && p->pages == 1)
+        code = send_array(stream, &p->packed, m->packed,
+                          (m->at[states - 1] + state_size(m, states - 1)) * sizeof(float), err);
     if (code == 0)
         code = send_array(stream, &p->packed_at, at, states * sizeof *at, err);
     if (code == 0)
@@ -283,9 +315,59 @@ static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl
         code = send_array(stream, &p->centre, m->centre, (size_t)m->dim * sizeof(float), err);
     int finished = trl__driven_finish(stream, code < 0 ? NULL : err);
     trl__free(at);
-    trl__free(p->m.packed); /* the device has it now */
-    p->m.packed = NULL;
+    if (p->pages == 1) { /* the device has it now */
+        trl__free(p->m.packed);
+        p->m.packed = NULL;
+    }
     return code < 0 ? code : finished;
+}
+
+/* ---- Pages ---- */
+
+size_t trl__page_of(const trl__driven_parameters *p, int32_t tied)
+{
+    size_t low = 0, high = p->pages;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (p->page_first[middle] <= tied)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A page's parameters, and the items that need them. */
+static int send_page(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                     size_t first, size_t end, trl_error *err)
+{
+    const trl__mixtures *m = &p->m;
+    size_t page = trl__page_of(p, work->tied_of(work->items + first * work->size));
+    size_t begin = m->at[p->page_first[page]], last = (size_t)p->page_first[page + 1] - 1;
+    int code = send_array(stream, &stream->page, m->packed + begin,
+                          (m->at[last] + state_size(m, last) - begin) * sizeof(float), err);
+    if (code == 0)
+        code =
+            send_array(stream, &stream->page_items, work->items + first * work->size, (end - first) * work->size, err);
+    return code;
+}
+
+int trl__for_pages(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                   trl_error *err)
+{
+    int code = 0;
+    if (p->pages == 1)
+        return work->launch(work->user, work->whole, &p->packed, work->count, err);
+    for (size_t first = 0, end; code == 0 && first < work->count; first = end) {
+        size_t page = trl__page_of(p, work->tied_of(work->items + first * work->size));
+        for (end = first + 1; end < work->count; end++)
+            if (trl__page_of(p, work->tied_of(work->items + end * work->size)) != page)
+                break;
+        code = send_page(stream, p, work, first, end, err);
+        if (code == 0)
+            code = work->launch(work->user, &stream->page_items, &stream->page, end - first, err);
+    }
+    return code;
 }
 
 int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,

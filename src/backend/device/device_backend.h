@@ -38,6 +38,10 @@ typedef struct trl__driven_parameters {
     trl__mixtures m;
     int32_t lane_rows; /* of a block of lanes */
     trl__room packed, packed_at, first_gaussian, differences, centre;
+    /* A model that is too large for the device stays on the host and goes up page by page, for each call: page i has the tied states
+     * [page_first[i], page_first[i + 1]), and packed_at counts from the page's first. A model that fits is one page. */
+    int32_t *page_first;
+    size_t pages;
 } trl__driven_parameters;
 
 /* The frames of a search that are on the device. */
@@ -71,6 +75,7 @@ typedef struct trl__driven_stream {
     trl__room frames, source, lanes, pieces, scores;                        /* steps 0 and 1 */
     trl__room records, back, alpha, path, last, gamma, counts;              /* step 2 */
     trl__room stretches, stretch_source, stretch_lanes, shares, best, sums; /* step 3 */
+    trl__room page, page_items; /* of a model that does not fit, and what is computed with them */
 } trl__driven_stream;
 
 /* "N", "N:gpu", "N:cpu", "gpu", "cpu" or NULL, as the level of a device's name. */
@@ -108,6 +113,22 @@ static inline size_t trl__whole(size_t size, size_t unit)
 {
     return (size + unit - 1) / unit * unit;
 }
+
+/* Something that is computed with each page of a model: `count` items of `size` bytes, in the order of their pages, which tied_of
+ * tells. `launch` starts the work on a page's items, which are in `items`; `packed` has its parameters. */
+typedef struct trl__page_work {
+    const char *items;
+    size_t count, size;
+    int32_t (*tied_of)(const void *item);
+    const trl__room *whole; /* has all items; used where the model is one page */
+    int (*launch)(void *user, const trl__room *items, const trl__room *packed, size_t count, trl_error *err);
+    void *user;
+} trl__page_work;
+
+int trl__for_pages(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                   trl_error *err);
+/* The page of a tied state. */
+size_t trl__page_of(const trl__driven_parameters *p, int32_t tied);
 
 /* Bytes of so many lanes. */
 static inline size_t trl__lanes_size(const trl__driven_parameters *p, size_t count)
