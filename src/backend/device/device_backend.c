@@ -1,11 +1,15 @@
 /* Devices, memory, streams and models: see device_backend.h. */
 #include "backend/device/device_backend.h"
+#include "backend/device_speed.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define TRIAL_FRAMES 64
+#define TRIAL_SECONDS 0.01
+#define MUCH_FASTER 2 /* times */
 #define WHOLE_MODEL 4 /* a model of up to this part of the memory stays on the device … */
 #define PAGE 16       /* … a larger one goes up in parts of this part */
 #define BATCH 32      /* searches per call that keep a graphics processor busy */
@@ -34,6 +38,19 @@ static int parse_level(const char *level, int *index, const char **shape, trl_er
     return 0;
 }
 
+/* The shape that the device's type suggests, unless the other one is much faster, or the only one that works. Less than that would be
+ * chance: the same device should have the same shape every time. */
+static void choose_shape(trl__driven_device *device)
+{
+    double suggested, other;
+    device->tiles = device->facts.is_processor;
+    trl__device_speed(&device->base, TRIAL_FRAMES, TRIAL_SECONDS, &suggested, NULL);
+    device->tiles = !device->tiles;
+    trl__device_speed(&device->base, TRIAL_FRAMES, TRIAL_SECONDS, &other, NULL);
+    if (!(other > MUCH_FASTER * suggested))
+        device->tiles = !device->tiles;
+}
+
 int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *level, int index,
                      trl__device **out, trl_error *err)
 {
@@ -57,8 +74,11 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
         return code;
     }
     device->driver = driver;
-    device->tiles = shape ? strcmp(shape, "cpu") == 0 : device->facts.is_processor;
     device->base.backend = backend;
+    if (shape || !device->facts.has_tiles)
+        device->tiles = shape && strcmp(shape, "cpu") == 0;
+    else
+        choose_shape(device);
     device->base.info = (trl__device_info){driver->name, device->facts.name,   device->tiles ? "cpu" : "gpu",
                                            BATCH,        device->facts.memory, 1};
     *out = &device->base;
