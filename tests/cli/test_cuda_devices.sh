@@ -44,23 +44,15 @@ done
 # A training ends where the processor's does, on one device, on two, on the processor and a device, with hardly any memory, and when the
 # device is lost on the way.
 train() { with_cuda "${setting[@]}" "$TRELLIS" train data data/lexicon.txt --components 2 --iterations 2 "$@"; }
-boundaries() { # MODEL
-    rm -rf aligned
-    "$TRELLIS" align "$1" data data/lexicon.txt --to ctm --quiet -o aligned >&2 || wrong "no alignment with $1"
-    cut -d' ' -f1-5 aligned/phones.ctm # without confidences
-}
+# shellcheck source=tests/cli/alignments.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/alignments.bash"
 same_as_cpu() { # MODEL
-    boundaries "$1" >other.ctm
-    local lines same
-    lines=$(wc -l <cpu.ctm)
-    same=$(diff --unchanged-line-format='x
-' --old-line-format= --new-line-format= cpu.ctm other.ctm | wc -l)
-    [ "$lines" -gt 50 ] || wrong "only $lines lines to compare"
-    [ $((1000 * same)) -ge $((990 * lines)) ] || wrong "$1: $same of $lines lines of the alignment are the processor's"
+    boundaries "$1" cpu other.ctm
+    same_boundaries own.ctm other.ctm
 }
 setting=(OTHER=1)
 expect 0 train -o cpu.trm --quiet
-boundaries cpu.trm >cpu.ctm
+boundaries cpu.trm cpu own.ctm
 expect 0 train -o cuda.trm --quiet --device cuda --threads 2
 same_as_cpu cuda.trm
 expect 0 train -o two.trm --quiet --device cuda:0,cuda:1 --threads 3
