@@ -539,27 +539,30 @@ int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err)
     return code;
 }
 
-/* Bands, rows, and room for what comes out. */
+int trl__aligner_place(trl__aligner *a, trl_error *err)
+{
+    a->search.stays = 1;
+    int code = make_rows(a, &a->search, a->bands, err);
+    return code < 0 ? code : place_scores(a, &a->search, err);
+}
+
+/* A band around the last path, rows, and room for what comes out. */
 static int place_item(const trl__batch_item *item, const trl__search_options *o, trl__search_result *result,
                       trl_error *err)
 {
     trl__aligner *a = item->aligner;
-    take_options(a, o, result);
     result->last_margin = first_margin(o);
     int code = trl__bands_around(a->bands, a->graph, item->previous, item->previous_runs, first_margin(o),
                                  o->margin == TRL_MARGIN_AUTO ? TRL__NEIGHBOURS : 0, a->frames, err);
     if (code == 0)
         code = begin_search(a, err);
-    if (code == 0)
-        code = make_rows(a, &a->search, a->bands, err);
-    a->search.stays = 1;
-    return code < 0 ? code : place_scores(a, &a->search, err);
+    return code < 0 ? code : trl__aligner_place(a, err);
 }
 
-int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options)
+int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options, int has_previous)
 {
-    return options->margin != TRL_MARGIN_FULL && first_margin(options) < aligner->frames &&
-           aligner->frames >= aligner->graph->least_frames;
+    return options->margin != TRL_MARGIN_FULL && aligner->frames >= aligner->graph->least_frames &&
+           aligner->frames > (has_previous ? first_margin(options) : TRL__BEAM_TILE);
 }
 
 static int search_group(trl__aligner *first, trl__search *searches, size_t count, trl_error *err)
@@ -580,28 +583,37 @@ static int search_group(trl__aligner *first, trl__search *searches, size_t count
     return code;
 }
 
-int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err)
+static int search_bands_of(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err)
 {
     int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        items[i].done = 0;
+    for (size_t i = 0; code == 0 && i < count; i++)
         code = place_item(&items[i], options, &items[i].result, err);
-    }
     trl__search *searches = code == 0 ? line_up(items, count, err) : NULL;
     if (!searches)
         return code < 0 ? code : TRL_ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        searches[i].last_node = -1;
     code = search_group(items[0].aligner, searches, count, err);
     stand_down(items, count, searches);
     for (size_t i = 0; code == 0 && i < count; i++) {
         trl__aligner *a = items[i].aligner;
         a->times.gaussians += a->search.gaussians;
         items[i].done = a->search.log_likelihood > -INFINITY && (options->margin != TRL_MARGIN_AUTO || is_guarded(a));
-        if (items[i].done)
-            items[i].result.status = TRL__ALIGNED;
-        code = items[i].done ? gather_runs(a, &items[i].result, err) : 0;
     }
+    return code;
+}
+
+int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i].done = 0;
+        take_options(items[i].aligner, options, &items[i].result);
+    }
+    int code = items[0].previous ? search_bands_of(items, count, options, err)
+                                 : trl__beam_search_group(items, count, options->beam, err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        if (items[i].done) {
+            items[i].result.status = TRL__ALIGNED;
+            code = gather_runs(items[i].aligner, &items[i].result, err);
+        }
     return code;
 }
 
@@ -612,9 +624,12 @@ int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_st
     trl__search *searches = line_up(items, count, err);
     if (!searches)
         return TRL_ENOMEM;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        searches[i].begin = 0;
+        searches[i].end = items[i].aligner->frames;
         if (!items[i].done)
             searches[i].path = NULL;
+    }
     int code = trl__stream_accumulate(first->stream, first->parameters, searches, count, local, err);
     if (code == 0)
         code = trl__stream_wait(first->stream, err);

@@ -124,10 +124,10 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
  *
  *     trl__aligner_prepare(items[i].aligner, …);                    // aligners beside each other
  *     trl__aligners_send(items, count, err);                        // step 0
- *     trl__aligners_search(items, count, &options, err);            // steps 1 and 2, in the first band around `previous`
+ *     trl__aligners_search(items, count, &options, err);            // steps 1 and 2
  *     trl__aligners_accumulate(items, count, local, err);           // step 3, of those that are done
  *
- * Those that are not done need a wider search: each goes its own way from trl__aligner_begin on. A call that fails has added nothing. */
+ * The search is in the first band around `previous`, which all have, or within the first beam, where none has one. Those that are not done need a wider search: each goes its own way from trl__aligner_begin on. A call that fails has added nothing. */
 typedef struct trl__batch_item {
     trl__aligner *aligner;
     const trl__run *previous;
@@ -136,8 +136,9 @@ typedef struct trl__batch_item {
     trl__search_result result;
 } trl__batch_item;
 
-/* Can the utterance in hand be searched in a batch? It needs a band that is smaller than everything. */
-int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options);
+/* Can the utterance in hand be searched in a batch? Around a path it needs a band that is smaller than everything, without
+ * one more than a tile: a single one's back-pointers would stay on the device, at the batch's place. */
+int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options, int has_previous);
 int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err);
 int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err);
 int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_stats *local, trl_error *err);

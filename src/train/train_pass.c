@@ -268,18 +268,22 @@ static int do_utterance(pass_work *w, worker *k, block *b, const lane *l, outcom
 
 /* ---- Several utterances at once ---- */
 
-/* Those that are searched once, in a band, or not at all. */
+/* Those that are searched once, around the last path or in a beam, as everybody is in this pass, or not at all. */
 static int is_for_batch(const pass_work *w, const worker *k, const lane *l, trl__batch_item *item)
 {
     const trl__pass *p = w->pass;
     *item = (trl__batch_item){.aligner = l->aligner};
     if (k->lane_count == 1 || p->kind == TRL__PASS_FLAT)
         return k->lane_count > 1;
-    const trl__stored_alignment *last = last_path(w, l->utterance, &item->previous);
-    if (!last || p->kind != TRL__PASS_BAND || is_audited(w, l->utterance))
+    const trl__run *runs = NULL;
+    const trl__stored_alignment *last = last_path(w, l->utterance, &runs);
+    if (last && p->search.margin != TRL_MARGIN_FULL && is_audited(w, l->utterance))
         return 0;
-    item->previous_runs = last->runs;
-    return trl__aligners_can(l->aligner, &p->search);
+    if (p->kind == TRL__PASS_BAND && !last)
+        return 0;
+    item->previous = p->kind == TRL__PASS_BAND ? runs : NULL;
+    item->previous_runs = item->previous ? last->runs : 0;
+    return trl__aligners_can(l->aligner, &p->search, item->previous != NULL);
 }
 
 /* Flat starts have their path already. */

@@ -1,6 +1,5 @@
 #include "cuda_shim.h"
 
-#include <csetjmp>
 #include <memory>
 #include <ucontext.h>
 #include <vector>
@@ -11,17 +10,17 @@
 
 namespace shim
 {
-thread_local shim_index block_index, thread_index, block_size;
 bool backwards = false;
 
 namespace
 {
 const size_t STACK = 256 << 10;
 
-/* Where a stack is left. Beyond the start, jumps do what swapcontext does without its system calls; the sanitizer knows swapcontext only. */
+/* Where a stack is left. Beyond the start, jumps do what swapcontext does without its system calls. The sanitizer would take the library's
+ * own jumps for the end of all that is on the stack; it does not see the compiler's. */
 struct place {
     ucontext_t context;
-    std::jmp_buf jump;
+    void *jump[5];
     bool started;
 };
 
@@ -33,6 +32,7 @@ struct fiber {
 };
 
 struct block_run {
+    shim_index block, thread, size;
     place scheduler;
     void *shadow;
     const void *scheduler_stack;
@@ -40,7 +40,7 @@ struct block_run {
     fiber fibers[1024]; /* made when they are first used, and kept */
     size_t count;
     fiber *now;
-    const std::function<void()> *thread;
+    const std::function<void()> *work;
 };
 
 thread_local block_run *current;
@@ -64,18 +64,18 @@ void after_switch(void *shadow, const void **stack, size_t *size)
 #endif
 }
 
-void go(place *from, place *to)
+__attribute__((noinline)) void jump_to(place *to)
 {
-#if defined __SANITIZE_ADDRESS__
-    swapcontext(&from->context, &to->context);
-#else
-    from->started = true;
-    if (_setjmp(from->jump) != 0)
-        return;
     if (to->started)
-        _longjmp(to->jump, 1);
+        __builtin_longjmp(to->jump, 1);
     setcontext(&to->context);
-#endif
+}
+
+__attribute__((noinline)) void go(place *from, place *to)
+{
+    from->started = true;
+    if (__builtin_setjmp(from->jump) == 0)
+        jump_to(to);
 }
 
 void to_scheduler()
@@ -91,7 +91,7 @@ void begin_fiber()
 {
     after_switch(nullptr, &current->scheduler_stack, &current->scheduler_size);
     for (;;) {
-        (*current->thread)();
+        (*current->work)();
         current->now->ended = true;
         to_scheduler();
     }
@@ -100,7 +100,7 @@ void begin_fiber()
 void resume(block_run &r, unsigned number)
 {
     r.now = &r.fibers[number];
-    thread_index = {number, 0, 0};
+    r.thread = {number, 0, 0};
     before_switch(&r.shadow, r.now->stack.data(), STACK);
     go(&r.scheduler, &r.now->at);
     after_switch(r.shadow, nullptr, nullptr);
@@ -131,6 +131,21 @@ bool step(block_run &r, int *trouble)
 }
 } // namespace
 
+const shim_index &block_index()
+{
+    return current->block;
+}
+
+const shim_index &thread_index()
+{
+    return current->thread;
+}
+
+const shim_index &block_size()
+{
+    return current->size;
+}
+
 void synchronise()
 {
     to_scheduler();
@@ -147,10 +162,10 @@ int run(unsigned blocks, unsigned threads, const std::function<void()> &thread)
     for (unsigned t = 0; t < threads; t++)
         if (current->fibers[t].stack.empty())
             make_fiber(current->fibers[t]);
-    current->thread = &thread;
-    block_size = {threads, 1, 1};
+    current->work = &thread;
+    current->size = {threads, 1, 1};
     for (unsigned b = 0; b < blocks && trouble == 0; b++) {
-        block_index = {b, 0, 0};
+        current->block = {b, 0, 0};
         for (unsigned t = 0; t < threads; t++)
             current->fibers[t].ended = false;
         while (!step(*current, &trouble)) {

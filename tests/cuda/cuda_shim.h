@@ -22,7 +22,9 @@ struct shim_index {
 
 namespace shim
 {
-extern thread_local shim_index block_index, thread_index, block_size;
+const shim_index &block_index();
+const shim_index &thread_index();
+const shim_index &block_size();
 extern bool backwards;
 void synchronise();
 
@@ -41,9 +43,9 @@ template <typename... T> int launch(void (*kernel)(T...), unsigned blocks, unsig
 }
 } // namespace shim
 
-#define blockIdx shim::block_index
-#define threadIdx shim::thread_index
-#define blockDim shim::block_size
+#define blockIdx shim::block_index()
+#define threadIdx shim::thread_index()
+#define blockDim shim::block_size()
 #define __syncthreads() shim::synchronise()
 
 /* Fibers do not interrupt each other, and grids of several host threads have memory of their own. */
