@@ -10,7 +10,7 @@ done
 [ -n "$runtime" ] || skip "oclgrind is not installed"
 [ -z "$TRELLIS_SANITIZE" ] || skip "oclgrind and the sanitizers each want to see every access"
 "$TRELLIS" version | grep -q opencl || skip "this build is without OpenCL"
-OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
+TRELLIS_FAKE_CUDA='' OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
     "$TRELLIS_BUILD_DIR/tests/test_device_batches" >"$folder/out" 2>&1 || {
     cat "$folder/out"
     wrong "results under oclgrind differ, or it could not be used"

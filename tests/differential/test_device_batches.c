@@ -308,6 +308,8 @@ static void wrong_names_are_explained(void **state)
         assert_null(device);
         assert_true(strlen(err.text) > 10);
     }
+    if (is_small())
+        return; /* the shape is chosen by a trial, which takes its time */
     CHECK(trl__device_open("auto", 0, &device, &err));
     trl__device_close(device);
 }
