@@ -318,7 +318,7 @@ static void measure_iterations(const bench_options *o, json_t *result, const cha
 
 static int run(const bench_options *o, json_t *result)
 {
-    static const char *const shapes[] = {"cpu", "gpu"};
+    static const char *const names[] = {"opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
     trl_error err;
     trl__device *own, *other;
     task t = make_task(o);
@@ -329,18 +329,17 @@ static int run(const bench_options *o, json_t *result)
     bench_check(trl__device_open("cpu", 0, &own, &err), &err);
     measure(&t, own, runs, &own_costs);
     json_object_set_new(devices, "cpu", list(&t, own->info.name, &own_costs, &own_costs));
-    for (int shape = 0; shape < 2; shape++) {
-        char name[32];
+    for (int i = 0; i < 3; i++) {
+        const char *name = names[i];
         measured costs = {0};
-        snprintf(name, sizeof name, "opencl:0:%s", shapes[shape]);
         if (trl__device_open(name, 0, &other, &err) < 0) {
             printf("  %s: %s\n", name, err.text);
             continue;
         }
-        found = 1;
-        measure(&t, other, shape == 1 && runs > 2 ? 2 : runs, &costs);
+        found |= i < 2;
+        measure(&t, other, i == 1 && runs > 2 ? 2 : runs, &costs);
         json_object_set_new(devices, name, list(&t, name, &costs, &own_costs));
-        if (shape == 0)
+        if (i == 0)
             bench_report(result, "step1_opencl_vs_avx2", own_costs.op[OP_SCORE].cpu / costs.op[OP_SCORE].cpu, "x",
                          "speed of observation probabilities, by processor time");
         trl__device_close(other);

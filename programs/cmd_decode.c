@@ -514,8 +514,8 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
-     "cpu (default), cpu:avx2 …, opencl, opencl:N, auto: who makes likelihoods; a device makes all of them ahead of "
-     "the search"},
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0: who makes "
+     "likelihoods; a device makes all of them ahead of the search"},
     {.name = "Threads inside an utterance, and likelihoods", .kind = CLI_GROUP},
     {"search-threads", 0, CLI_INT, offsetof(struct values, search_threads), "N",
      "threads that search one utterance (default 1); the words are the same"},

@@ -42,12 +42,13 @@ const cli_command cmd_devices = {
                    "of 16 Gaussians over 39 dimensions, measured now, transfers included, one stream), the instruction "
                    "set or the shape of "
                    "its kernels, its memory, and its name. The processor's line is for one thread.\n\n"
-                   "OpenCL devices are those of the drivers that are installed. Where one can't be used, the reason "
-                   "follows, and the exit "
-                   "code is 1.",
+                   "OpenCL and CUDA devices are those of the drivers that are installed. Where one can't be used, the "
+                   "reason follows, and the exit code is 1. A graphics processor of NVIDIA's may be there twice, as "
+                   "cuda:N and as opencl:N.",
     .examples = "trellis devices\n"
                 "trellis train corpus.tsv -o model.trm --device opencl:0\n"
-                "trellis train corpus.tsv -o model.trm --device auto\n",
+                "trellis train corpus.tsv -o model.trm --device auto\n"
+                "trellis train corpus.tsv -o model.trm --device cpu,cuda:0,cuda:1\n",
     .values_size = sizeof(cli_common),
     .run = run,
 };

@@ -1,4 +1,5 @@
-/* The devices of this machine that a test can be run on: the processor's levels, then each shape of the first OpenCL device's kernels.
+/* The devices of this machine that a test can be run on: the processor's levels, then each shape of the first OpenCL device's kernels, then a CUDA device,
+ * which is the fake one as a rule.
  * Where OpenCL is missing, TRELLIS_NEEDS_OPENCL=1 in the environment makes that a failure instead of a smaller test. Under the address
  * and thread sanitizers drivers are left out: they bring a compiler and threads that are not built for them, and leak. */
 #ifndef TEST_DEVICE_FIXTURE_H
@@ -17,12 +18,12 @@ typedef struct test_devices {
 
 static inline void add_device(test_devices *d, const char *name)
 {
-    trl_error err;
+    trl_error why;
     d->name[d->count] = name;
-    if (trl__device_open(name, 0, &d->device[d->count], &err) == 0) {
+    if (trl__device_open(name, 0, &d->device[d->count], &why) == 0) {
         d->count++;
     } else {
-        printf("without %s: %s\n", name, err.text);
+        printf("without %s: %s\n", name, why.text);
         if (getenv("TRELLIS_NEEDS_OPENCL"))
             abort();
     }
@@ -34,13 +35,17 @@ static inline void add_device(test_devices *d, const char *name)
 #define WITH_DRIVERS 1
 #endif
 
-static inline void open_devices_of_opencl(test_devices *d)
+/* The fake libcuda (tests/cuda) is our own code, and goes with the address sanitizer too. */
+static inline void open_devices_of_drivers(test_devices *d)
 {
+    const char *fake = getenv("TRELLIS_FAKE_CUDA");
     d->processors = d->count;
-    if (!WITH_DRIVERS)
-        return;
-    add_device(d, "opencl:0:cpu");
-    add_device(d, "opencl:0:gpu");
+    if (WITH_DRIVERS) {
+        add_device(d, "opencl:0:cpu");
+        add_device(d, "opencl:0:gpu");
+    }
+    if (fake && fake[0])
+        add_device(d, "cuda:0");
 }
 
 static inline void close_devices_of_test(test_devices *d)

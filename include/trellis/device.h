@@ -7,8 +7,9 @@
  *         printf("%s: %s, %.1f GFLOP/s\n", devices[i].device, devices[i].name, devices[i].speed);
  *
  * A device is named by text wherever one can be chosen: "cpu", "cpu:avx2" (a level of instructions), "opencl", "opencl:1" (the
- * second OpenCL device, counted from 0), "opencl:0:gpu" or "opencl:0:cpu" (the shape of its kernels, forced), "auto" (the
- * first graphics processor that works, else the processor).
+ * second OpenCL device, counted from 0), "opencl:0:gpu" or "opencl:0:cpu" (the shape of its kernels, forced), "cuda", "cuda:1",
+ * "auto" (the first graphics processor that works, else the processor; the processor goes on when it fails later), or several of
+ * these with commas between them: "cpu,cuda:0,cuda:1".
  */
 #ifndef TRELLIS_DEVICE_H
 #define TRELLIS_DEVICE_H
@@ -20,7 +21,7 @@
 TRL_BEGIN_DECLS
 
 typedef struct trl_device {
-    char device[32]; /* as it is chosen: "cpu", "opencl:0" */
+    char device[32]; /* as it is chosen: "cpu", "opencl:0", "cuda:0" */
     char name[128];  /* of the hardware */
     char level[16];  /* the instruction set, or the shape of the kernels: "avx2", "gpu", "cpu" */
     uint64_t memory; /* bytes; 0: the host's */
@@ -29,10 +30,10 @@ typedef struct trl_device {
 } trl_device;
 
 /* Fills `devices`, at most `room` of them; *count is how many there are. Each is tried for a fifth of a second, after its kernels are
- * built (some seconds when a driver does that for the first time). Returns 0 or TRL_ENOMEM. Any thread. */
+ * built (some seconds when a driver does that for the first time). Returns 0. Any thread. */
 TRL_API int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *err);
 
-/* Which backends are built in: "cpu, opencl". */
+/* Which backends are built in: "cpu, opencl, cuda". */
 TRL_API const char *trl_device_backends(void);
 
 TRL_END_DECLS

@@ -28,7 +28,7 @@ int trl__aligner_create(trl__device *device, trl__aligner **out, trl_error *err)
     trl__aligner *a = trl__alloc_zero(1, sizeof *a);
     if (!a)
         return trl__fail_memory(err);
-    a->device = device;
+    a->owns_stream = 1;
     int code = trl__stream_create(device, &a->stream, err);
     if (code < 0) {
         trl__free(a);
@@ -38,13 +38,28 @@ int trl__aligner_create(trl__device *device, trl__aligner **out, trl_error *err)
     return 0;
 }
 
+int trl__aligner_create_beside(trl__aligner *first, trl__aligner **out, trl_error *err)
+{
+    trl__aligner *a = *out = trl__alloc_zero(1, sizeof *a);
+    if (!a)
+        return trl__fail_memory(err);
+    a->stream = first->stream;
+    return 0;
+}
+
+const trl__device_info *trl__aligner_device(const trl__aligner *aligner)
+{
+    return trl__stream_info(aligner->stream);
+}
+
 void trl__aligner_destroy(trl__aligner *a)
 {
     if (!a)
         return;
-    trl__stream_destroy(a->stream);
-    trl__scratch *blocks[] = {&a->node_block, &a->path_block, &a->scores,     &a->back,
-                              &a->gamma,      &a->arc_count,  &a->piece_arcs, &a->piece_nodes};
+    if (a->owns_stream)
+        trl__stream_destroy(a->stream);
+    trl__scratch *blocks[] = {&a->node_block, &a->path_block, &a->scores,      &a->back, &a->gamma,
+                              &a->arc_count,  &a->piece_arcs, &a->piece_nodes, &a->line};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         trl__scratch_free(blocks[i]);
     trl__rows_free(&a->rows);
@@ -124,13 +139,19 @@ static int send_frames(trl__aligner *a, trl_error *err)
     return code;
 }
 
-int trl__aligner_begin(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
-                       const trl__graph *graph, trl_error *err)
+int trl__aligner_prepare(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
+                         const trl__graph *graph, trl_error *err)
 {
     aligner->parameters = parameters;
     aligner->likelihoods = NULL;
     aligner->frames_are_there = 0;
-    int code = begin(aligner, frames, graph, err);
+    return begin(aligner, frames, graph, err);
+}
+
+int trl__aligner_begin(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
+                       const trl__graph *graph, trl_error *err)
+{
+    int code = trl__aligner_prepare(aligner, parameters, frames, graph, err);
     return code < 0 ? code : send_frames(aligner, err);
 }
 
@@ -167,23 +188,33 @@ static void scale_scores(const trl__search *search, double scale)
     }
 }
 
-int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err)
+static int make_rows(trl__aligner *a, const trl__search *search, trl__bands bands, trl_error *err)
 {
     a->all_scored = 0;
-    int code = trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end,
-                              a->graph->tied_end, a->node_row, err);
+    return trl__rows_make(&a->rows, search->node_tied, bands, search->node_begin, search->node_end, a->graph->tied_end,
+                          a->node_row, err);
+}
+
+static int place_scores(trl__aligner *a, trl__search *search, trl_error *err)
+{
+    search->row = a->rows.items;
+    search->rows = (int32_t)a->rows.count;
+    search->scores = trl__scratch_get(&a->scores, (size_t)a->rows.floats, sizeof *search->scores);
+    return search->scores ? 0 : trl__fail_memory(err);
+}
+
+int trl__aligner_score(trl__aligner *a, trl__search *search, trl__bands bands, double scale, trl_error *err)
+{
+    int code = make_rows(a, search, bands, err);
     search->stays = scale == 1;
     return code < 0 ? code : trl__aligner_score_rows(a, search, scale, err);
 }
 
 int trl__aligner_score_rows(trl__aligner *a, trl__search *search, double scale, trl_error *err)
 {
-    int code = 0;
-    search->row = a->rows.items;
-    search->rows = (int32_t)a->rows.count;
-    search->scores = trl__scratch_get(&a->scores, (size_t)a->rows.floats, sizeof *search->scores);
-    if (!search->scores)
-        return trl__fail_memory(err);
+    int code = place_scores(a, search, err);
+    if (code < 0)
+        return code;
     double clock = trl__now();
     if (a->parameters) {
         code = trl__stream_score(a->stream, a->parameters, search, 1, err);
@@ -217,15 +248,22 @@ static int place_back_pointers(trl__aligner *a, trl_error *err)
     return a->search.back ? 0 : trl__fail_memory(err);
 }
 
-/* Steps 1 and 2 within the bands, in one go. */
-static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
+/* Every node and frame, as far as the bands go. */
+static int begin_search(trl__aligner *a, trl_error *err)
 {
     trl__search *s = &a->search;
     s->begin = 0;
     s->end = a->frames;
     s->node_begin = 0;
     s->node_end = a->graph->nodes;
-    int code = place_back_pointers(a, err);
+    return place_back_pointers(a, err);
+}
+
+/* Steps 1 and 2 within the bands, in one go. */
+static int search_bands(trl__aligner *a, trl__found *found, trl_error *err)
+{
+    trl__search *s = &a->search;
+    int code = begin_search(a, err);
     if (code == 0)
         code = trl__aligner_score(a, s, a->bands, 1, err);
     double clock = trl__now();
@@ -291,14 +329,19 @@ static int search_beam(trl__aligner *a, double beam, trl__search_result *result,
     return search_full(a, result, err);
 }
 
+static int32_t first_margin(const trl__search_options *o)
+{
+    if (o->margin != TRL_MARGIN_AUTO)
+        return o->margin;
+    return o->auto_margin > TRL__GUARD ? o->auto_margin : TRL__GUARD + 1;
+}
+
 static int search_around(trl__aligner *a, const trl__search_options *o, const trl__run *previous, size_t count,
                          trl__search_result *result, trl_error *err)
 {
     int is_auto = o->margin == TRL_MARGIN_AUTO;
-    int32_t margin = is_auto ? o->auto_margin : o->margin;
+    int32_t margin = first_margin(o);
     int32_t neighbours = TRL__NEIGHBOURS;
-    if (is_auto && margin <= TRL__GUARD)
-        margin = TRL__GUARD + 1;
     while (margin < a->frames) {
         trl__found found = 0;
         int code =
@@ -343,14 +386,19 @@ static int gather_runs(trl__aligner *a, trl__search_result *result, trl_error *e
     return 0;
 }
 
+static void take_options(trl__aligner *a, const trl__search_options *options, trl__search_result *result)
+{
+    *result = (trl__search_result){.status = TRL__TOO_SHORT, .last_margin = -1};
+    a->has_path = 0;
+    a->search.combine = options->combine;
+    a->search.keep = options->accumulates;
+    a->search.shares = options->shares;
+}
+
 int trl__aligner_search(trl__aligner *aligner, const trl__search_options *options, const trl__run *previous,
                         size_t previous_runs, trl__search_result *result, trl_error *err)
 {
-    *result = (trl__search_result){.status = TRL__TOO_SHORT, .last_margin = -1};
-    aligner->has_path = 0;
-    aligner->search.combine = options->combine;
-    aligner->search.keep = options->accumulates;
-    aligner->search.shares = options->shares;
+    take_options(aligner, options, result);
     if (aligner->frames < aligner->graph->least_frames)
         return 0;
     int code = send_frames(aligner, err);
@@ -454,4 +502,143 @@ int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, doub
     if (joint)
         *joint = s->joint;
     return code;
+}
+
+/* ---- several utterances at once ---- */
+
+/* The searches side by side, as operations take them. */
+static trl__search *line_up(const trl__batch_item *items, size_t count, trl_error *err)
+{
+    trl__aligner *first = items[0].aligner;
+    trl__search *searches = trl__scratch_get(&first->line, count, sizeof *searches);
+    for (size_t i = 0; searches && i < count; i++)
+        searches[i] = items[i].aligner->search;
+    if (!searches)
+        trl__fail_memory(err);
+    return searches;
+}
+
+static void stand_down(const trl__batch_item *items, size_t count, const trl__search *searches)
+{
+    for (size_t i = 0; i < count; i++)
+        items[i].aligner->search = searches[i];
+}
+
+int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err)
+{
+    trl__aligner *first = items[0].aligner;
+    double clock = trl__now();
+    for (size_t i = 0; i < count; i++) {
+        items[i].aligner->search.begin = 0;
+        items[i].aligner->search.end = items[i].aligner->frames;
+        items[i].aligner->frames_are_there = 0; /* not at the first place, where a single call looks for them */
+    }
+    trl__search *searches = line_up(items, count, err);
+    int code = searches ? trl__stream_frames(first->stream, first->parameters, searches, count, err) : TRL_ENOMEM;
+    first->times.load += trl__lap(&clock);
+    return code;
+}
+
+int trl__aligner_place(trl__aligner *a, trl_error *err)
+{
+    a->search.stays = 1;
+    int code = make_rows(a, &a->search, a->bands, err);
+    return code < 0 ? code : place_scores(a, &a->search, err);
+}
+
+/* A band around the last path, rows, and room for what comes out. */
+static int place_item(const trl__batch_item *item, const trl__search_options *o, trl__search_result *result,
+                      trl_error *err)
+{
+    trl__aligner *a = item->aligner;
+    result->last_margin = first_margin(o);
+    int code = trl__bands_around(a->bands, a->graph, item->previous, item->previous_runs, first_margin(o),
+                                 o->margin == TRL_MARGIN_AUTO ? TRL__NEIGHBOURS : 0, a->frames, err);
+    if (code == 0)
+        code = begin_search(a, err);
+    return code < 0 ? code : trl__aligner_place(a, err);
+}
+
+int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options, int has_previous)
+{
+    return options->margin != TRL_MARGIN_FULL && aligner->frames >= aligner->graph->least_frames &&
+           aligner->frames > (has_previous ? first_margin(options) : TRL__BEAM_TILE);
+}
+
+static int search_group(trl__aligner *first, trl__search *searches, size_t count, trl_error *err)
+{
+    double clock = trl__now();
+    int code = trl__stream_score(first->stream, first->parameters, searches, count, err);
+    first->times.score += trl__lap(&clock);
+    if (code == 0)
+        code = trl__stream_viterbi(first->stream, searches, count, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.alpha += trl__lap(&clock);
+    if (code == 0)
+        code = trl__stream_backtrack(first->stream, searches, count, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.backtrack += trl__lap(&clock);
+    return code;
+}
+
+static int search_bands_of(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = place_item(&items[i], options, &items[i].result, err);
+    trl__search *searches = code == 0 ? line_up(items, count, err) : NULL;
+    if (!searches)
+        return code < 0 ? code : TRL_ENOMEM;
+    code = search_group(items[0].aligner, searches, count, err);
+    stand_down(items, count, searches);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        trl__aligner *a = items[i].aligner;
+        a->times.gaussians += a->search.gaussians;
+        items[i].done = a->search.log_likelihood > -INFINITY && (options->margin != TRL_MARGIN_AUTO || is_guarded(a));
+    }
+    return code;
+}
+
+int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i].done = 0;
+        take_options(items[i].aligner, options, &items[i].result);
+    }
+    int code = items[0].previous ? search_bands_of(items, count, options, err)
+                                 : trl__beam_search_group(items, count, options->beam, err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        if (items[i].done) {
+            items[i].result.status = TRL__ALIGNED;
+            code = gather_runs(items[i].aligner, &items[i].result, err);
+        }
+    return code;
+}
+
+int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_stats *local, trl_error *err)
+{
+    trl__aligner *first = items[0].aligner;
+    double clock = trl__now();
+    trl__search *searches = line_up(items, count, err);
+    if (!searches)
+        return TRL_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        searches[i].begin = 0;
+        searches[i].end = items[i].aligner->frames;
+        if (!items[i].done)
+            searches[i].path = NULL;
+    }
+    int code = trl__stream_accumulate(first->stream, first->parameters, searches, count, local, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.accumulate += trl__lap(&clock);
+    return code;
+}
+
+void trl__aligner_trim(trl__aligner *aligner)
+{
+    trl__stream_trim(aligner->stream);
+    aligner->frames_are_there = 0;
 }

@@ -72,12 +72,18 @@ double trl__lap(double *start);
 double trl__now(void);
 
 int trl__aligner_create(trl__device *device, trl__aligner **out, trl_error *err);
+/* One that shares the stream of another, for utterances of the same batch; it goes before the other. */
+int trl__aligner_create_beside(trl__aligner *first, trl__aligner **out, trl_error *err);
 void trl__aligner_destroy(trl__aligner *aligner);
-trl__step_times *trl__aligner_times(trl__aligner *aligner); /* the caller may reset it */
+const trl__device_info *trl__aligner_device(const trl__aligner *aligner); /* that it works on */
+trl__step_times *trl__aligner_times(trl__aligner *aligner);               /* the caller may reset it */
 
 /* frames and graph must live until the last call for this utterance. */
 int trl__aligner_begin(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
                        const trl__graph *graph, trl_error *err);
+/* The same, but the frames are sent when they are needed, or with a batch. */
+int trl__aligner_prepare(trl__aligner *aligner, const trl__parameters *parameters, const trl_matrix *frames,
+                         const trl__graph *graph, trl_error *err);
 /* The same with log-likelihoods from elsewhere, a column per tied state, times `scale`. Nothing can be accumulated. */
 int trl__aligner_begin_likelihoods(trl__aligner *aligner, const trl_matrix *likelihoods, double scale,
                                    const trl__graph *graph, trl_error *err);
@@ -113,5 +119,30 @@ typedef struct trl__posterior_options {
  * with them: paths are then held to the one in hand 2 s outside each piece, and log_likelihood is NaN. */
 int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
                             trl_error *err);
+
+/* ---- several utterances at once, for devices that like batches ----
+ *
+ *     trl__aligner_prepare(items[i].aligner, …);                    // aligners beside each other
+ *     trl__aligners_send(items, count, err);                        // step 0
+ *     trl__aligners_search(items, count, &options, err);            // steps 1 and 2
+ *     trl__aligners_accumulate(items, count, local, err);           // step 3, of those that are done
+ *
+ * The search is in the first band around `previous`, which all have, or within the first beam, where none has one. Those that are not done need a wider search: each goes its own way from trl__aligner_begin on. A call that fails has added nothing. */
+typedef struct trl__batch_item {
+    trl__aligner *aligner;
+    const trl__run *previous;
+    size_t previous_runs;
+    int done; /* filled by the search; by the caller, where a path comes from elsewhere */
+    trl__search_result result;
+} trl__batch_item;
+
+/* Can the utterance in hand be searched in a batch? Around a path it needs a band that is smaller than everything, without
+ * one more than a tile: a single one's back-pointers would stay on the device, at the batch's place. */
+int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options, int has_previous);
+int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err);
+int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err);
+int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_stats *local, trl_error *err);
+/* Gives back what memory the stream has on the device. */
+void trl__aligner_trim(trl__aligner *aligner);
 
 #endif

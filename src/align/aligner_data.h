@@ -2,6 +2,7 @@
 #ifndef TRL_ALIGN_ALIGNER_DATA_H
 #define TRL_ALIGN_ALIGNER_DATA_H
 
+#include "align/aligner.h"
 #include "align/band.h"
 #include "base/memory.h"
 
@@ -17,8 +18,8 @@ typedef struct trl__tile {
 #define TRL__ASLEEP 255   /* no delay in a tile is as long */
 
 struct trl__aligner {
-    trl__device *device;
     trl__stream *stream;
+    int owns_stream; /* 0: another aligner's, which is beside this one */
     trl__step_times times;
 
     const trl__parameters *parameters; /* NULL: scores come from `likelihoods` */
@@ -48,6 +49,8 @@ struct trl__aligner {
 
     /* A piece of the graph, for posteriors of long utterances. */
     trl__scratch piece_arcs, piece_nodes;
+
+    trl__scratch line; /* the searches of a batch, in its first aligner */
 };
 
 /* Makes rows of the search's bands and fills their scores (times `scale`). The search's frames, nodes and bands are
@@ -62,6 +65,12 @@ typedef enum trl__found { TRL__NOT_FOUND, TRL__FOUND, TRL__TOO_MUCH } trl__found
 /* The tiled search. On TRL__FOUND the path is in hand; TRL__TOO_MUCH: the back-pointers would have taken more than
  * TRL__BACK_BYTES. */
 int trl__beam_search(trl__aligner *a, double beam, trl__found *found, trl_error *err);
+
+/* The same for a batch, whose frames are on the stream: `done` says who has his path in hand. */
+int trl__beam_search_group(trl__batch_item *items, size_t count, double beam, trl_error *err);
+
+/* Rows of the aligner's bands, and room for their scores, which may stay on the device. */
+int trl__aligner_place(trl__aligner *a, trl_error *err);
 
 #define TRL__BACK_BYTES ((int64_t)4 << 30)
 

@@ -143,7 +143,8 @@ static int prune(beam_search *b)
     return 1;
 }
 
-static int search_tile(beam_search *b, int32_t begin, int32_t end, trl_error *err)
+/* The nodes within reach, and room for their back-pointers. */
+static int begin_tile(beam_search *b, int32_t begin, int32_t end, trl_error *err)
 {
     trl__aligner *a = b->a;
     trl__search *s = &a->search;
@@ -155,9 +156,17 @@ static int search_tile(beam_search *b, int32_t begin, int32_t end, trl_error *er
     s->node_end = b->node_end;
     int code = add_tile(b, err);
     a->times.alpha += trl__lap(&clock);
+    return code;
+}
+
+static int search_tile(beam_search *b, int32_t begin, int32_t end, trl_error *err)
+{
+    trl__aligner *a = b->a;
+    trl__search *s = &a->search;
+    int code = begin_tile(b, begin, end, err);
     if (code == 0)
         code = trl__aligner_score(a, s, a->bands, 1, err);
-    clock = trl__now();
+    double clock = trl__now();
     if (code == 0)
         code = trl__stream_viterbi(a->stream, s, 1, err);
     if (code == 0)
@@ -205,35 +214,144 @@ static int trace_back(trl__aligner *a, trl_error *err)
     return code;
 }
 
-static int search_tiles(beam_search *b, trl__found *found, trl_error *err)
+/* What a tile leads to: 1: on to the next. */
+static int end_tile(beam_search *b, trl__found *found)
 {
     trl__aligner *a = b->a;
+    int is_last = a->search.end == a->frames;
     *found = TRL__NOT_FOUND;
-    for (int32_t begin = 0; begin < a->frames; begin += TRL__BEAM_TILE) {
-        int32_t end = begin + TRL__BEAM_TILE < a->frames ? begin + TRL__BEAM_TILE : a->frames;
-        int code = search_tile(b, begin, end, err);
+    if (b->bytes > TRL__BACK_BYTES)
+        *found = TRL__TOO_MUCH;
+    else if (is_last && a->search.last_node >= 0)
+        *found = TRL__FOUND;
+    return !is_last && *found == TRL__NOT_FOUND && prune(b);
+}
+
+static int32_t tile_end(const trl__aligner *a, int32_t begin)
+{
+    return begin + TRL__BEAM_TILE < a->frames ? begin + TRL__BEAM_TILE : a->frames;
+}
+
+static int search_tiles(beam_search *b, trl__found *found, trl_error *err)
+{
+    int32_t begin = 0;
+    do {
+        int code = search_tile(b, begin, tile_end(b->a, begin), err);
         if (code < 0)
             return code;
-        if (b->bytes > TRL__BACK_BYTES)
-            *found = TRL__TOO_MUCH;
-        if (b->bytes > TRL__BACK_BYTES || (end < a->frames && !prune(b)))
-            return 0;
-    }
-    *found = a->search.last_node >= 0 ? TRL__FOUND : TRL__NOT_FOUND;
+        begin = b->a->search.end;
+    } while (end_tile(b, found));
     return 0;
 }
 
-int trl__beam_search(trl__aligner *a, double beam, trl__found *found, trl_error *err)
+static beam_search begin_beam(trl__aligner *a, double beam)
 {
-    beam_search b = {.a = a, .graph = a->graph, .beam = beam, .reach = a->node_row};
     a->tile_count = 0;
     for (int32_t n = 0; n < a->graph->nodes; n++) {
         a->alpha[n] = -INFINITY;
         a->bands.first[n] = a->bands.end[n] = 0;
     }
+    return (beam_search){.a = a, .graph = a->graph, .beam = beam, .reach = a->node_row};
+}
+
+int trl__beam_search(trl__aligner *a, double beam, trl__found *found, trl_error *err)
+{
+    beam_search b = begin_beam(a, beam);
     int code = search_tiles(&b, found, err);
     if (code == 0 && *found == TRL__FOUND)
         code = trace_back(a, err);
     trl__arena_free(&a->tile_memory);
+    return code;
+}
+
+/* ---- several utterances at once: a tile of each, then the next ---- */
+
+typedef struct beam_group {
+    beam_search *beams;
+    trl__search *searches;
+    trl__found *found;
+    int *goes_on;
+    size_t count;
+} beam_group;
+
+/* A tile of everybody who goes on; of others nothing, in the same place, because that is where a stream has their frames. */
+static int begin_tiles(const beam_group *g, int32_t begin, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < g->count; i++) {
+        trl__aligner *a = g->beams[i].a;
+        if (g->goes_on[i]) {
+            code = begin_tile(&g->beams[i], begin, tile_end(a, begin), err);
+            if (code == 0)
+                code = trl__aligner_place(a, err);
+        }
+        g->searches[i] = a->search;
+        if (!g->goes_on[i]) {
+            g->searches[i].begin = g->searches[i].end;
+            g->searches[i].node_begin = g->searches[i].node_end = 0;
+            g->searches[i].rows = 0;
+        }
+    }
+    return code;
+}
+
+static int search_group_tile(const beam_group *g, int32_t begin, trl_error *err)
+{
+    trl__aligner *first = g->beams[0].a;
+    int code = begin_tiles(g, begin, err);
+    double clock = trl__now();
+    if (code == 0)
+        code = trl__stream_score(first->stream, first->parameters, g->searches, g->count, err);
+    first->times.score += trl__lap(&clock);
+    if (code == 0)
+        code = trl__stream_viterbi(first->stream, g->searches, g->count, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.alpha += trl__lap(&clock);
+    for (size_t i = 0; code == 0 && i < g->count; i++)
+        if (g->goes_on[i]) {
+            trl__aligner *a = g->beams[i].a;
+            a->search = g->searches[i];
+            a->times.gaussians += a->search.gaussians;
+            g->goes_on[i] = end_tile(&g->beams[i], &g->found[i]);
+        }
+    return code;
+}
+
+static int run_group(beam_group *g, const trl__batch_item *items, double beam, trl_error *err)
+{
+    int code = 0, any = 1;
+    for (size_t i = 0; i < g->count; i++) {
+        g->beams[i] = begin_beam(items[i].aligner, beam);
+        g->goes_on[i] = 1;
+    }
+    for (int32_t begin = 0; code == 0 && any; begin += TRL__BEAM_TILE) {
+        code = search_group_tile(g, begin, err);
+        any = 0;
+        for (size_t i = 0; i < g->count; i++)
+            any |= g->goes_on[i];
+    }
+    for (size_t i = 0; i < g->count; i++) {
+        if (code == 0 && g->found[i] == TRL__FOUND)
+            code = trace_back(items[i].aligner, err);
+        trl__arena_free(&items[i].aligner->tile_memory);
+    }
+    return code;
+}
+
+int trl__beam_search_group(trl__batch_item *items, size_t count, double beam, trl_error *err)
+{
+    beam_group g = {.count = count,
+                    .beams = trl__alloc_zero(count, sizeof *g.beams),
+                    .searches = trl__alloc_zero(count, sizeof *g.searches),
+                    .found = trl__alloc_zero(count, sizeof *g.found),
+                    .goes_on = trl__alloc_zero(count, sizeof *g.goes_on)};
+    int code = g.beams && g.searches && g.found && g.goes_on ? run_group(&g, items, beam, err) : trl__fail_memory(err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        items[i].done = g.found[i] == TRL__FOUND;
+    trl__free(g.beams);
+    trl__free(g.searches);
+    trl__free(g.found);
+    trl__free(g.goes_on);
     return code;
 }

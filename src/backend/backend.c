@@ -1,36 +1,48 @@
 /* The registry of backends, and the calls that lead into them. */
+#include "backend/device_group.h"
 #include "backend/machine.h"
 #include "base/fail.h"
 
 #include <string.h>
 
-extern const trl__backend trl__cpu_backend, trl__opencl_backend;
+extern const trl__backend trl__cpu_backend, trl__opencl_backend, trl__cuda_backend;
 
-static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend};
+static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend, &trl__cuda_backend};
 
-/* The first graphics processor that opens; else the processor, by our own kernels. */
-static int open_best(trl__device **out, trl_error *err)
+/* The first graphics processor of a backend that opens. */
+static int open_graphics(const trl__backend *backend, trl__device **out)
 {
-    const trl__backend *opencl = &trl__opencl_backend;
-    for (int i = 0; i < opencl->devices(); i++) {
-        if (opencl->open(NULL, i, out, NULL) < 0)
+    for (int i = 0; i < backend->devices(); i++) {
+        if (backend->open(NULL, i, out, NULL) < 0)
             continue;
         if (strcmp((*out)->info.level, "gpu") == 0)
-            return 0;
-        opencl->close(*out);
+            return 1;
+        backend->close(*out);
     }
-    return trl__cpu_backend.open(NULL, 0, out, err);
+    return 0;
+}
+
+/* A graphics processor, by its maker's own interface if possible; else, and when that one fails later, the processor, by our own
+ * kernels. */
+static int open_best(trl__device **out, trl_error *err)
+{
+    trl__device *device = NULL, *reserve;
+    int code = trl__cpu_backend.open(NULL, 0, &reserve, err);
+    *out = reserve;
+    if (code < 0 || (!open_graphics(&trl__cuda_backend, &device) && !open_graphics(&trl__opencl_backend, &device)))
+        return code;
+    return trl__group_with_reserve(device, reserve, out, err);
 }
 
 /* "cpu:avx2" is level avx2 of backend cpu. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err)
 {
-    size_t length = strcspn(name, ":");
+    size_t length = strcspn(name, ":,");
     const char *level = name[length] ? name + length + 1 : NULL;
     *out = NULL;
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
         const trl__backend *backend = backends[i];
-        if (strlen(backend->name) != length || memcmp(backend->name, name, length) != 0)
+        if (strlen(backend->name) != length || memcmp(backend->name, name, length) != 0 || strchr(name, ','))
             continue;
         if (index < 0 || (index > 0 && index >= backend->devices()))
             return trl__fail(err, TRL_EINVAL, "device %d of %s: there are %d, counted from 0", index, backend->name,
@@ -39,8 +51,11 @@ int trl__device_open(const char *name, int index, trl__device **out, trl_error *
     }
     if (strcmp(name, "auto") == 0)
         return open_best(out, err);
+    if (strchr(name, ','))
+        return trl__group_open(name, out, err);
     return trl__fail(err, TRL_EINVAL,
-                     "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, auto (see `trellis devices`)",
+                     "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, cuda, cuda:N, auto, "
+                     "several of them with commas (see `trellis devices`)",
                      name);
 }
 
@@ -48,6 +63,14 @@ void trl__device_close(trl__device *device)
 {
     if (device)
         device->backend->close(device);
+}
+
+int trl__device_check_threads(const trl__device *device, int threads, trl_error *err)
+{
+    if (threads >= device->info.streams)
+        return 0;
+    return trl__fail(err, TRL_EINVAL, "%d devices need a thread each, and there are %d (--threads)",
+                     (int)device->info.streams, threads);
 }
 
 int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err)
@@ -103,6 +126,18 @@ void trl__stream_destroy(trl__stream *stream)
 {
     if (stream)
         stream->device->backend->stream_destroy(stream);
+}
+
+const trl__device_info *trl__stream_info(const trl__stream *stream)
+{
+    const trl__device *device = stream->device;
+    return device->backend->stream_info ? device->backend->stream_info(stream) : &device->info;
+}
+
+void trl__stream_trim(trl__stream *stream)
+{
+    if (stream->device->backend->trim)
+        stream->device->backend->trim(stream);
 }
 
 int trl__stream_wait(trl__stream *stream, trl_error *err)

@@ -129,6 +129,7 @@ typedef struct trl__device_info {
     const char *backend, *name, *level; /* "cpu", "AMD EPYC", "avx2" */
     int32_t batch;                      /* searches per call that it likes best */
     uint64_t memory;                    /* bytes; 0: the host's */
+    int32_t streams;                    /* that it takes to use all of it */
 } trl__device_info;
 
 /* What a backend fills in; cpu/cpu_backend.c is the first. Slots hold the reference first, a faster kernel overrides
@@ -163,6 +164,8 @@ typedef struct trl__backend {
     int (*forward_backward)(trl__stream *, trl__search *, size_t count, trl_error *);
     int (*accumulate_soft)(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl__local_stats *,
                            trl_error *);
+    const trl__device_info *(*stream_info)(const trl__stream *); /* NULL: the device's */
+    void (*trim)(trl__stream *);                                 /* NULL: nothing to give back */
 
     /* NULL: this backend has no machines. */
     int (*machine_create)(trl__device *, const struct trl__machine_arrays *, trl__machine **, trl_error *);
@@ -190,22 +193,29 @@ struct trl__parameters {
 
 /* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",
  * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". "opencl", "opencl:N", "opencl:N:gpu",
- * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "auto": the first graphics processor that opens, else cpu.
+ * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "cuda", "cuda:N": a CUDA device. "auto": the first graphics processor that opens, else cpu; when it
+ * fails in mid-run, cpu goes on. "A,B": several at once (device_group.h).
  * TRL_EINVAL names what there is; TRL_EDEVICE: no such device, or it can't be used. */
 int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);
+/* TRL_EINVAL: fewer threads, with a stream each, than it takes to use all devices of a list. */
+int trl__device_check_threads(const trl__device *device, int threads, trl_error *err);
 int trl__buffer_create(trl__device *device, size_t size, trl__buffer **out, trl_error *err);
 void trl__buffer_destroy(trl__buffer *buffer);
 int trl__stream_upload(trl__stream *stream, trl__buffer *buffer, size_t offset, const void *bytes, size_t size,
                        trl_error *err);
 int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t offset, void *bytes, size_t size,
                          trl_error *err);
-/* The threads of the pool (NULL: the caller alone) share the packing. */
+/* The threads of the pool (NULL: the caller alone) share the packing. The model's arrays must live as long as the parameters. */
 int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
                            trl_error *err);
 void trl__parameters_free(trl__parameters *parameters);
 int trl__stream_create(trl__device *device, trl__stream **out, trl_error *err);
 void trl__stream_destroy(trl__stream *stream);
+/* Of the device that the stream works on: of several, one. */
+const trl__device_info *trl__stream_info(const trl__stream *stream);
+/* Gives the stream's memory on the device back, and forgets what was there: after TRL_ENOMEM, smaller calls may do. */
+void trl__stream_trim(trl__stream *stream);
 int trl__stream_wait(trl__stream *stream, trl_error *err);
 
 /* Step 0, the device's half: frames [begin, end) are transposed, centred, squared for the (1, o, o²) form. They stay
@@ -223,7 +233,7 @@ int trl__stream_viterbi(trl__stream *stream, trl__search *searches, size_t count
 int trl__stream_backtrack(trl__stream *stream, trl__search *searches, size_t count, trl_error *err);
 /* Step 3 ([000] 3.4): the best component of every frame of path[begin … end), counts, sums and squares, transitions
  * (path_arc's, and, at the last frame, last_arc's) into the block's statistics; totals too, with log_likelihood as it
- * stands in the search. */
+ * stands in the search. A search whose path is NULL is left out. When a device fails, nothing was added. */
 int trl__stream_accumulate(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                            trl__local_stats *local, trl_error *err);
 /* Baum-Welch: node posteriors within the bands, expected arc counts, total log-likelihood. No path: total is -inf. */

@@ -1,110 +1,17 @@
-/* The list of devices, each tried with a small task: 64 tied states of 16 Gaussians over 39 dimensions, 512 frames. */
+/* The list of devices, each tried with a small task. */
 #include "backend/backend.h"
-#include "base/fail.h"
-#include "base/memory.h"
-#include "base/random.h"
+#include "backend/cuda/cuda_image.h"
+#include "backend/device_speed.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <trellis/device.h>
 
-#define STATES 64
-#define COMPONENTS_EACH 16
-#define DIM 39
 #define FRAMES 512
-#define LEAST_SECONDS 0.2
+#define SECONDS 0.2
 
-extern const trl__backend trl__opencl_backend;
+extern const trl__backend trl__opencl_backend, trl__cuda_backend;
 
-typedef struct task {
-    trl_model model;
-    trl_matrix frames;
-    trl__row rows[STATES];
-    float *scores;
-} task;
-
-static void free_task(task *t)
-{
-    trl__free(t->model.first_gaussian);
-    trl__free(t->model.log_weight);
-    trl__free(t->model.mean);
-    trl__free(t->model.variance);
-    trl__free(t->frames.data);
-    trl__free(t->scores);
-}
-
-static int make_task(task *t, trl_error *err)
-{
-    const size_t gaussians = (size_t)STATES * COMPONENTS_EACH, floats = gaussians * DIM;
-    *t = (task){.model = {.dim = DIM, .tied_states = STATES}, .frames = {.rows = FRAMES, .cols = DIM, .stride = DIM}};
-    t->model.first_gaussian = trl__alloc(STATES + 1, sizeof(int32_t));
-    t->model.log_weight = trl__alloc_zero(gaussians, sizeof(float));
-    t->model.mean = trl__alloc(floats, sizeof(float));
-    t->model.variance = trl__alloc(floats, sizeof(float));
-    t->frames.data = trl__alloc((size_t)FRAMES * DIM, sizeof(float));
-    t->scores = trl__alloc_aligned((size_t)STATES * FRAMES + TRL__ROW_PAD, sizeof(float));
-    if (!t->model.first_gaussian || !t->model.log_weight || !t->model.mean || !t->model.variance || !t->frames.data ||
-        !t->scores)
-        return trl__fail_memory(err);
-    for (int32_t s = 0; s <= STATES; s++)
-        t->model.first_gaussian[s] = s * COMPONENTS_EACH;
-    for (int32_t s = 0; s < STATES; s++)
-        t->rows[s] = (trl__row){s, 0, FRAMES, (int64_t)s * FRAMES};
-    for (size_t i = 0; i < floats; i++) {
-        t->model.mean[i] = trl__random_uniform(1, 0, i);
-        t->model.variance[i] = 0.5f + trl__random_uniform(1, 1, i);
-    }
-    for (size_t i = 0; i < (size_t)FRAMES * DIM; i++)
-        t->frames.data[i] = trl__random_uniform(1, 2, i);
-    return 0;
-}
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int score_once(trl__stream *stream, const trl__parameters *p, trl__search *s, trl_error *err)
-{
-    int code = trl__stream_frames(stream, p, s, 1, err);
-    if (code == 0)
-        code = trl__stream_score(stream, p, s, 1, err);
-    return code < 0 ? code : trl__stream_wait(stream, err);
-}
-
-/* GFLOP/s; the first time, which may compile, does not count. */
-static int measure(trl__device *device, task *t, double *speed, trl_error *err)
-{
-    trl__stream *stream = NULL;
-    trl__parameters *p = NULL;
-    trl__search s = {.frames = &t->frames,
-                     .end = FRAMES,
-                     .combine = TRL__LOG_ADD,
-                     .rows = STATES,
-                     .row = t->rows,
-                     .scores = t->scores,
-                     .stays = 1};
-    double flops = 4.0 * DIM * FRAMES * STATES * COMPONENTS_EACH, start = 0, spent = 0;
-    int times = 0;
-    int code = trl__device_load_model(device, &t->model, NULL, &p, err);
-    if (code == 0)
-        code = trl__stream_create(device, &stream, err);
-    if (code == 0)
-        code = score_once(stream, p, &s, err);
-    for (start = seconds_now(); code == 0 && spent < LEAST_SECONDS; times++) {
-        code = score_once(stream, p, &s, err);
-        spent = seconds_now() - start;
-    }
-    *speed = code == 0 ? 1e-9 * flops * times / spent : 0;
-    trl__stream_destroy(stream);
-    trl__parameters_free(p);
-    return code;
-}
-
-static void try_device(trl_device *d, task *t)
+static void try_device(trl_device *d)
 {
     trl__device *device = NULL;
     trl_error err;
@@ -113,7 +20,7 @@ static void try_device(trl_device *d, task *t)
         snprintf(d->name, sizeof d->name, "%s", device->info.name);
         snprintf(d->level, sizeof d->level, "%s", device->info.level);
         d->memory = device->info.memory;
-        code = measure(device, t, &d->speed, &err);
+        code = trl__device_speed(device, FRAMES, SECONDS, &d->speed, &err);
     }
     if (code < 0)
         snprintf(d->trouble, sizeof d->trouble, "%s", err.text);
@@ -122,20 +29,23 @@ static void try_device(trl_device *d, task *t)
 
 int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *err)
 {
-    task t;
-    int code = make_task(&t, err), others = trl__opencl_backend.devices();
-    *count = 1 + (size_t)others;
-    for (size_t i = 0; code == 0 && i < *count && i < room; i++) {
+    (void)err;
+    size_t opencl = (size_t)trl__opencl_backend.devices(), cuda = (size_t)trl__cuda_backend.devices();
+    *count = 1 + opencl + cuda;
+    for (size_t i = 0; i < *count && i < room; i++) {
         devices[i] = (trl_device){.device = "cpu"};
-        if (i > 0)
+        if (i > opencl)
+            snprintf(devices[i].device, sizeof devices[i].device, "cuda:%zu", i - 1 - opencl);
+        else if (i > 0)
             snprintf(devices[i].device, sizeof devices[i].device, "opencl:%zu", i - 1);
-        try_device(&devices[i], &t);
+        try_device(&devices[i]);
     }
-    free_task(&t);
-    return code;
+    return 0;
 }
 
 const char *trl_device_backends(void)
 {
+    if (trl__cuda_image_size > 0)
+        return TRELLIS_OPENCL ? "cpu, opencl, cuda" : "cpu, cuda";
     return TRELLIS_OPENCL ? "cpu, opencl" : "cpu";
 }

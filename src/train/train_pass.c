@@ -10,18 +10,13 @@
 
 #define AUTO_MARGIN 6 /* frames: where auto starts */
 
+/* A batch gets this part of a device's memory: there are the model and other threads. It does not go by their number, so that batches,
+ * and with them the order of sums, are always the same. */
+#define MEMORY_SHARE 64
+
 #define SOFT_MARGIN 2 /* times the margin of a search: what is near the best path counts in Baum-Welch */
 
 /* ---- What a thread and a block need ---- */
-
-typedef struct worker {
-    trl__aligner *aligner;
-    trl__graph graph;
-    trl__view_room room;
-    trl__run *path; /* a copy, while an audit searches again */
-    size_t path_capacity;
-    double load; /* seconds: reading features, building graphs */
-} worker;
 
 typedef struct outcome {
     int32_t status;
@@ -32,6 +27,25 @@ typedef struct outcome {
     int32_t redone, audited;
     double differ; /* frames that the audit found otherwise */
 } outcome;
+
+/* An utterance in hand. */
+typedef struct lane {
+    trl__aligner *aligner; /* those of a worker share a stream */
+    trl__graph graph;
+    trl__view_room room;
+    trl_matrix frames;
+    size_t utterance;
+} lane;
+
+typedef struct worker {
+    lane *lanes; /* as many as the device likes at once */
+    size_t lane_count;
+    uint64_t memory;        /* bytes of the device that a batch may take */
+    trl__batch_item *items; /* those of the lanes that go together */
+    trl__run *path;         /* a copy, while an audit searches again */
+    size_t path_capacity;
+    double load; /* seconds: reading features, building graphs */
+} worker;
 
 typedef struct block {
     trl__local_stats *local;
@@ -113,18 +127,19 @@ static int keep_path(worker *k, const trl__search_result *found, trl_error *err)
 }
 
 /* Two searches of an audited utterance, the narrow one first: what comes out is the path of the wide one. */
-static int search_twice(worker *k, const trl__search_options *band, const trl__search_options *wide,
-                        const trl__run *runs, size_t count, outcome *o, trl__search_result *found, trl_error *err)
+static int search_twice(worker *k, trl__aligner *aligner, const trl__search_options *band,
+                        const trl__search_options *wide, const trl__run *runs, size_t count, outcome *o,
+                        trl__search_result *found, trl_error *err)
 {
-    int code = trl__aligner_search(k->aligner, band, runs, count, found, err);
+    int code = trl__aligner_search(aligner, band, runs, count, found, err);
     o->redone = found->redone;
     if (code < 0 || found->status != TRL__ALIGNED)
         return code;
     code = keep_path(k, found, err);
     if (code == 0)
-        code = trl__aligner_search(k->aligner, wide, NULL, 0, found, err);
+        code = trl__aligner_search(aligner, wide, NULL, 0, found, err);
     if (code == 0 && found->status != TRL__ALIGNED) /* too large to be searched in full: the band must do */
-        return trl__aligner_search(k->aligner, band, runs, count, found, err);
+        return trl__aligner_search(aligner, band, runs, count, found, err);
     if (code < 0)
         return code;
     o->audited = 1;
@@ -132,41 +147,56 @@ static int search_twice(worker *k, const trl__search_options *band, const trl__s
     return 0;
 }
 
-static int find_path(const pass_work *w, worker *k, size_t utterance, outcome *o, trl__search_result *found,
+/* The last iteration's alignment; NULL: there is none that guides. */
+static const trl__stored_alignment *last_path(const pass_work *w, size_t utterance, const trl__run **runs)
+{
+    if (w->pass->kind == TRL__PASS_FLAT || w->pass->kind == TRL__PASS_FIRST)
+        return NULL;
+    const trl__stored_alignment *last = trl__alignment_store_get(w->pass->previous, utterance, runs);
+    return last && last->status == TRL__ALIGNED ? last : NULL;
+}
+
+static int find_path(const pass_work *w, worker *k, const lane *l, outcome *o, trl__search_result *found,
                      trl_error *err)
 {
     const trl__pass *p = w->pass;
     if (p->kind == TRL__PASS_FLAT)
-        return trl__aligner_equal_path(k->aligner, found, err);
+        return trl__aligner_equal_path(l->aligner, found, err);
     trl__search_options wide = p->search;
     if (p->kind == TRL__PASS_BAND)
         wide.margin = TRL_MARGIN_FULL;
     const trl__run *runs = NULL;
-    const trl__stored_alignment *last =
-        p->kind == TRL__PASS_FIRST ? NULL : trl__alignment_store_get(p->previous, utterance, &runs);
-    if (!last || last->status != TRL__ALIGNED)
-        return trl__aligner_search(k->aligner, &p->search, NULL, 0, found, err);
-    if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, utterance))
-        return search_twice(k, &p->search, &wide, runs, last->runs, o, found, err);
+    const trl__stored_alignment *last = last_path(w, l->utterance, &runs);
+    if (!last)
+        return trl__aligner_search(l->aligner, &p->search, NULL, 0, found, err);
+    if (p->search.margin != TRL_MARGIN_FULL && is_audited(w, l->utterance))
+        return search_twice(k, l->aligner, &p->search, &wide, runs, last->runs, o, found, err);
     if (p->kind == TRL__PASS_WIDE)
         runs = NULL;
-    int code = trl__aligner_search(k->aligner, &p->search, runs, runs ? last->runs : 0, found, err);
+    int code = trl__aligner_search(l->aligner, &p->search, runs, runs ? last->runs : 0, found, err);
     o->redone = found->redone;
     return code;
 }
 
+/* Statistics of the best path, not of all. */
+static int is_by_path(const pass_work *w)
+{
+    return w->pass->options->em != TRL_EM_BAUM_WELCH || w->pass->kind == TRL__PASS_FLAT;
+}
+
 /* Step 3, for the method of training. */
-static int gather(const pass_work *w, worker *k, trl__local_stats *local, trl__search_result *found, trl_error *err)
+static int gather(const pass_work *w, trl__aligner *aligner, trl__local_stats *local, trl__search_result *found,
+                  trl_error *err)
 {
     const trl__pass *p = w->pass;
     double joint;
-    if (p->options->em != TRL_EM_BAUM_WELCH || p->kind == TRL__PASS_FLAT)
-        return trl__aligner_accumulate(k->aligner, local, &joint, err);
+    if (is_by_path(w))
+        return trl__aligner_accumulate(aligner, local, &joint, err);
     trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
                                                                                   : p->options->margin,
                                   .acoustic_scale = 1,
                                   .local = local};
-    return trl__aligner_posteriors(k->aligner, &all, &found->log_likelihood, err);
+    return trl__aligner_posteriors(aligner, &all, &found->log_likelihood, err);
 }
 
 static int keep_runs(block *b, outcome *o, const trl__search_result *found, trl_error *err)
@@ -186,37 +216,140 @@ static int name_utterance(const char *id, int code, trl_error *err)
     return strstr(inner.text, id) ? code : trl__fail(err, code, "utterance %s: %.800s", id, inner.text);
 }
 
-static int do_utterance(pass_work *w, worker *k, block *b, size_t utterance, outcome *o, trl_error *err)
+/* The utterance's frames and graph. Returns 1: they are there; 0: it is left out, for a fault of its own. */
+static int load_utterance(pass_work *w, worker *k, lane *l, size_t utterance, outcome *o, trl_error *err)
 {
     const trl__training_data *d = w->pass->data;
-    trl_matrix frames = {0};
-    double start = trl__now(), clock = start;
-    int code = trl__training_frames(d, utterance, 1, &k->room, &frames, err);
+    double clock = trl__now();
+    l->utterance = utterance;
+    l->frames = (trl_matrix){0};
+    int code = trl__training_frames(d, utterance, 1, &l->room, &l->frames, err);
     if (code == 0)
-        code = trl__graph_build(&k->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
+        code = trl__graph_build(&l->graph, w->map, w->pass->lexicon, d->words + d->first_word[utterance],
                                 d->first_word[utterance + 1] - d->first_word[utterance], err);
-    k->load += trl__lap(&clock);
-    o->frames = frames.rows;
-    if (code == TRL_ELIMIT) { /* a fault of this utterance alone */
+    double seconds = trl__lap(&clock);
+    k->load += seconds;
+    o->seconds += seconds;
+    o->frames = l->frames.rows;
+    if (code == TRL_ELIMIT) {
         o->status = TRL__TOO_LARGE;
         return 0;
     }
     if (code == 0)
-        code = trl__aligner_begin(k->aligner, w->parameters, &frames, &k->graph, err);
+        code = trl__aligner_prepare(l->aligner, w->parameters, &l->frames, &l->graph, err);
+    trl__aligner_sample(l->aligner, w->pass->sample, utterance);
+    return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 1;
+}
+
+static int keep_outcome(const pass_work *w, block *b, const lane *l, outcome *o, const trl__search_result *found,
+                        trl_error *err)
+{
+    o->status = found->status;
+    o->log_likelihood = l->frames.rows > 0 ? found->log_likelihood / (double)l->frames.rows : 0;
+    o->log_likelihood += trl__training_log_det(w->pass->data, l->utterance);
+    return found->status == TRL__ALIGNED ? keep_runs(b, o, found, err) : 0;
+}
+
+/* Search and statistics of one utterance by itself. */
+static int do_utterance(pass_work *w, worker *k, block *b, const lane *l, outcome *o, trl_error *err)
+{
     trl__search_result found = {0};
-    trl__aligner_sample(k->aligner, w->pass->sample, utterance);
+    double start = trl__now();
+    int code = trl__aligner_begin(l->aligner, w->parameters, &l->frames, &l->graph, err);
     if (code == 0)
-        code = find_path(w, k, utterance, o, &found, err);
-    if (code == 0 && found.status == TRL__ALIGNED) {
-        code = gather(w, k, b->local, &found, err);
-        if (code == 0)
-            code = keep_runs(b, o, &found, err);
+        code = find_path(w, k, l, o, &found, err);
+    if (code == 0 && found.status == TRL__ALIGNED)
+        code = gather(w, l->aligner, b->local, &found, err);
+    if (code == 0)
+        code = keep_outcome(w, b, l, o, &found, err);
+    o->seconds += trl__now() - start;
+    return code < 0 ? name_utterance(w->pass->data->utterance[l->utterance]->id, code, err) : 0;
+}
+
+/* ---- Several utterances at once ---- */
+
+/* Those that are searched once, around the last path or in a beam, as everybody is in this pass, or not at all. */
+static int is_for_batch(const pass_work *w, const worker *k, const lane *l, trl__batch_item *item)
+{
+    const trl__pass *p = w->pass;
+    *item = (trl__batch_item){.aligner = l->aligner};
+    if (k->lane_count == 1 || p->kind == TRL__PASS_FLAT)
+        return k->lane_count > 1;
+    const trl__run *runs = NULL;
+    const trl__stored_alignment *last = last_path(w, l->utterance, &runs);
+    if (last && p->search.margin != TRL_MARGIN_FULL && is_audited(w, l->utterance))
+        return 0;
+    if (p->kind == TRL__PASS_BAND && !last)
+        return 0;
+    item->previous = p->kind == TRL__PASS_BAND ? runs : NULL;
+    item->previous_runs = item->previous ? last->runs : 0;
+    return trl__aligners_can(l->aligner, &p->search, item->previous != NULL);
+}
+
+/* Flat starts have their path already. */
+static int share_out_evenly(trl__batch_item *items, size_t count, trl_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = trl__aligner_equal_path(items[i].aligner, &items[i].result, err);
+        items[i].done = items[i].result.status == TRL__ALIGNED;
     }
-    o->status = found.status;
-    o->log_likelihood = frames.rows > 0 ? found.log_likelihood / (double)frames.rows : 0;
-    o->log_likelihood += trl__training_log_det(d, utterance);
-    o->seconds = trl__now() - start;
-    return code < 0 ? name_utterance(d->utterance[utterance]->id, code, err) : 0;
+    return code;
+}
+
+static int search_batch(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
+                        trl_error *err)
+{
+    int flat = w->pass->kind == TRL__PASS_FLAT;
+    int code = flat ? share_out_evenly(items, count, err) : 0;
+    if (code == 0)
+        code = trl__aligners_send(items, count, err);
+    if (code == 0 && !flat)
+        code = trl__aligners_search(items, count, &w->pass->search, err);
+    return code == 0 && is_by_path(w) ? trl__aligners_accumulate(items, count, local, err) : code;
+}
+
+/* A batch that does not fit into the device's memory is cut in two. */
+static int search_parts(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
+                        trl_error *err)
+{
+    if (count == 0)
+        return 0;
+    int code = search_batch(w, items, count, local, err);
+    if (code != TRL_ENOMEM || count == 1)
+        return code;
+    trl__aligner_trim(items[0].aligner);
+    code = search_parts(w, items, count / 2, local, err);
+    return code < 0 ? code : search_parts(w, items + count / 2, count - count / 2, local, err);
+}
+
+/* The lanes' utterances: together those that can be, then the others one by one. */
+static int do_lanes(pass_work *w, worker *k, block *b, size_t count, outcome **outcomes, trl_error *err)
+{
+    size_t together = 0, at = 0;
+    double start = trl__now();
+    int taken[TRL__BLOCK] = {0};
+    for (size_t i = 0; i < count; i++)
+        together += (size_t)(taken[i] = is_for_batch(w, k, &k->lanes[i], &k->items[together]));
+    int code = search_parts(w, k->items, together, b->local, err);
+    if (code == TRL_ENUMBER) { /* one by one, the utterance at fault is named */
+        memset(taken, 0, sizeof taken);
+        code = 0;
+    }
+    double seconds = together > 0 ? (trl__now() - start) / (double)together : 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        const lane *l = &k->lanes[i];
+        trl__batch_item *item = taken[i] ? &k->items[at++] : NULL;
+        outcomes[i]->seconds += item ? seconds : 0;
+        if (item && (item->done || w->pass->kind == TRL__PASS_FLAT)) {
+            if (item->done && !is_by_path(w))
+                code = gather(w, l->aligner, b->local, &item->result, err);
+            code = code < 0 ? code : keep_outcome(w, b, l, outcomes[i], &item->result, err);
+        } else {
+            code = do_utterance(w, k, b, l, outcomes[i], err);
+        }
+    }
+    return code;
 }
 
 /* ---- Blocks ---- */
@@ -235,6 +368,36 @@ static void read_ahead(const pass_work *w, size_t item)
         trl_feature_reader_ahead(d->features, d->feature[item * TRL__BLOCK], d->feature[block_end(w, item) - 1] + 1);
 }
 
+/* Bytes on a device, about: frames three times, as they are and in lanes of values and squares for scores and for statistics; shares
+ * of components; scores, back-pointers and arcs of some thirty nodes that a band has at a frame. */
+static uint64_t bytes_of(const pass_work *w, const lane *l)
+{
+    const trl_model *m = w->pass->model;
+    uint64_t components = (uint64_t)(m->first_gaussian[m->tied_states] / (m->tied_states > 0 ? m->tied_states : 1)) + 1;
+    return (uint64_t)l->frames.rows * (6 * sizeof(float) * l->frames.cols + 2 * sizeof(float) * components + 400);
+}
+
+/* Lanes are filled until there are enough for a batch, or their memory is. */
+static int do_block(pass_work *w, worker *k, block *b, size_t item, trl_error *err)
+{
+    outcome *outcomes[TRL__BLOCK];
+    size_t first = item * TRL__BLOCK, filled = 0, end = block_end(w, item);
+    uint64_t bytes = 0;
+    int code = 0;
+    for (size_t u = first; code >= 0 && u < end; u++) {
+        outcomes[filled] = &b->outcomes[u - first];
+        code = load_utterance(w, k, &k->lanes[filled], u, outcomes[filled], err);
+        if (code > 0)
+            bytes += bytes_of(w, &k->lanes[filled++]);
+        if (code >= 0 && filled > 0 && (filled == k->lane_count || bytes > k->memory || u + 1 == end)) {
+            code = do_lanes(w, k, b, filled, outcomes, err);
+            filled = 0;
+            bytes = 0;
+        }
+    }
+    return code < 0 ? code : 0;
+}
+
 static int produce(void *user, size_t item, size_t slot, int number, trl_error *err)
 {
     pass_work *w = user;
@@ -243,9 +406,7 @@ static int produce(void *user, size_t item, size_t slot, int number, trl_error *
     b->run_count = 0;
     memset(b->outcomes, 0, sizeof b->outcomes);
     read_ahead(w, item + w->worker_count);
-    int code = 0;
-    for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
-        code = do_utterance(w, &w->workers[number], b, u, &b->outcomes[u - item * TRL__BLOCK], err);
+    int code = do_block(w, &w->workers[number], b, item, err);
     trl_progress_add(w->pass->options->progress, block_end(w, item) - item * TRL__BLOCK);
     return code;
 }
@@ -313,6 +474,28 @@ static int consume(void *user, size_t item, size_t slot, trl_error *err)
 
 /* ---- The pass ---- */
 
+/* A worker's lanes: one for a processor, a batch for devices that want one. */
+static int make_worker(const pass_work *w, worker *k, trl_error *err)
+{
+    trl__aligner *first;
+    int code = trl__aligner_create(w->pass->device, &first, err);
+    if (code < 0)
+        return code;
+    const trl__device_info *info = trl__aligner_device(first);
+    size_t count = info->batch < TRL__BLOCK ? (size_t)info->batch : TRL__BLOCK;
+    k->memory = info->memory / MEMORY_SHARE;
+    k->lanes = trl__alloc_zero(count, sizeof *k->lanes);
+    k->items = trl__alloc_zero(count, sizeof *k->items);
+    if (!k->lanes || !k->items) {
+        trl__aligner_destroy(first);
+        return trl__fail_memory(err);
+    }
+    k->lanes[0].aligner = first;
+    for (k->lane_count = 1; code == 0 && k->lane_count < count; k->lane_count++)
+        code = trl__aligner_create_beside(first, &k->lanes[k->lane_count].aligner, err);
+    return code;
+}
+
 static int set_up(pass_work *w, trl_error *err)
 {
     const trl__pass *p = w->pass;
@@ -326,20 +509,28 @@ static int set_up(pass_work *w, trl_error *err)
     if (code == 0)
         code = trl__device_load_model(p->device, p->model, p->pool, &w->parameters, err);
     for (size_t i = 0; code == 0 && i < w->worker_count; i++)
-        code = trl__aligner_create(p->device, &w->workers[i].aligner, err);
+        code = make_worker(w, &w->workers[i], err);
     for (size_t i = 0; code == 0 && i < w->block_count; i++)
         code = trl__local_stats_create(p->model, &w->blocks[i].local, err);
     return code;
 }
 
+static void free_worker(worker *k)
+{
+    for (size_t i = k->lane_count; i-- > 0;) { /* the first has the stream */
+        trl__aligner_destroy(k->lanes[i].aligner);
+        trl__graph_free(&k->lanes[i].graph);
+        trl__view_room_free(&k->lanes[i].room);
+    }
+    trl__free(k->lanes);
+    trl__free(k->items);
+    trl__free(k->path);
+}
+
 static void tear_down(pass_work *w)
 {
-    for (size_t i = 0; w->workers && i < w->worker_count; i++) {
-        trl__aligner_destroy(w->workers[i].aligner);
-        trl__graph_free(&w->workers[i].graph);
-        trl__view_room_free(&w->workers[i].room);
-        trl__free(w->workers[i].path);
-    }
+    for (size_t i = 0; w->workers && i < w->worker_count; i++)
+        free_worker(&w->workers[i]);
     for (size_t i = 0; w->blocks && i < w->block_count; i++) {
         trl__local_stats_destroy(w->blocks[i].local);
         trl__free(w->blocks[i].runs);
@@ -350,16 +541,22 @@ static void tear_down(pass_work *w)
     trl__unit_map_destroy(w->map);
 }
 
+static void add_times(const trl__step_times *t, trl_iteration *n)
+{
+    n->load += t->load;
+    n->score += t->score;
+    n->alpha += t->alpha;
+    n->backtrack += t->backtrack;
+    n->accumulate += t->accumulate;
+    n->gaussians_scored += t->gaussians;
+}
+
 static void sum_times(const pass_work *w, trl_iteration *n)
 {
     for (size_t i = 0; i < w->worker_count; i++) {
-        const trl__step_times *t = trl__aligner_times(w->workers[i].aligner);
-        n->load += t->load + w->workers[i].load;
-        n->score += t->score;
-        n->alpha += t->alpha;
-        n->backtrack += t->backtrack;
-        n->accumulate += t->accumulate;
-        n->gaussians_scored += t->gaussians;
+        n->load += w->workers[i].load;
+        for (size_t l = 0; l < w->workers[i].lane_count; l++)
+            add_times(trl__aligner_times(w->workers[i].lanes[l].aligner), n);
     }
 }
 
@@ -384,8 +581,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     n->wide = pass->kind == TRL__PASS_FIRST || pass->kind == TRL__PASS_WIDE;
     n->frames = stats->totals.frames;
     n->log_likelihood = n->frames > 0 ? (stats->totals.log_likelihood + w.log_det) / n->frames : 0;
-    int has_path = pass->options->em != TRL_EM_BAUM_WELCH || pass->kind == TRL__PASS_FLAT;
-    n->joint = n->frames > 0 && has_path ? (stats->totals.joint + w.log_det) / n->frames : 0;
+    n->joint = n->frames > 0 && is_by_path(&w) ? (stats->totals.joint + w.log_det) / n->frames : 0;
     n->seconds = trl__wall_seconds() - start;
     tear_down(&w);
     if (code == 0 && n->utterances == 0)

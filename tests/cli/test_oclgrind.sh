@@ -11,7 +11,7 @@ done
 [ -z "$TRELLIS_SANITIZE" ] || skip "oclgrind and the sanitizers each want to see every access"
 "$TRELLIS" version | grep -q opencl || skip "this build is without OpenCL"
 watch() { # PROGRAM TEST
-    OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
+    TRELLIS_FAKE_CUDA='' OCL_ICD_VENDORS=$runtime OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 TRELLIS_TEST_SMALL=1 TRELLIS_NEEDS_OPENCL=1 \
         "$TRELLIS_BUILD_DIR/tests/$1" >"$folder/$1" 2>&1 || {
         cat "$folder/$1"
         wrong "results of $1 under oclgrind differ, or it could not be used"

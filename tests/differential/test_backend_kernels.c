@@ -201,7 +201,7 @@ static int open_all(void **state)
     for (; devices.count < kernel_count; devices.count++)
         if (trl__cpu_open(kernels[devices.count], &devices.device[devices.count], NULL) < 0)
             return -1;
-    open_devices_of_opencl(&devices);
+    open_devices_of_drivers(&devices);
     return 0;
 }
 

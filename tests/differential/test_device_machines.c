@@ -17,7 +17,7 @@ static const trl_transduce_method methods[] = {TRL_METHOD_SERIAL, TRL_METHOD_FRO
 static int open_all(void **state)
 {
     (void)state;
-    open_devices_of_opencl(&devices);
+    open_devices_of_drivers(&devices);
     return 0;
 }
 

@@ -81,7 +81,7 @@ static int open_devices(void **state)
     (void)state;
     add_device(&devices, "cpu:ref");
     add_device(&devices, "cpu");
-    open_devices_of_opencl(&devices);
+    open_devices_of_drivers(&devices);
     for (size_t i = 0; i < devices.count; i++)
         if (trl__stream_create(devices.device[i], &stream[i], NULL) < 0)
             return -1;

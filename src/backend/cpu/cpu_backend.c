@@ -406,6 +406,8 @@ static int accumulate(trl__stream *base, const trl__parameters *parameters, trl_
         return trl__shared_refuse(err);
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
+        if (!searches[i].path)
+            continue;
         trl__placed *placed = placed_for(stream, &searches[i], i, err);
         code = placed ? steps_of(base)->accumulate(stream, m, placed, &stream->kept[i], &searches[i], local, err)
                       : TRL_EINVAL;
@@ -456,9 +458,10 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
 
 extern const trl__backend trl__cpu_backend;
 const trl__backend trl__cpu_backend = {
-    "cpu",         devices,        open_level,       close_device,    buffer_create, buffer_destroy, upload, download,
-    stream_create, stream_destroy, wait_for,         load_model,      free_model,    frames,         score,  viterbi,
-    backtrack,     accumulate,     forward_backward, accumulate_soft, NULL,          NULL,           NULL};
+    "cpu",    devices,       open_level,     close_device, buffer_create,    buffer_destroy,  upload,
+    download, stream_create, stream_destroy, wait_for,     load_model,       free_model,      frames,
+    score,    viterbi,       backtrack,      accumulate,   forward_backward, accumulate_soft, NULL,
+    NULL,     NULL,          NULL,           NULL};
 
 int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *err)
 {
@@ -470,7 +473,7 @@ int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *e
     device->kernel = kernel;
     device->steps = kernel == &trl__gmm_ref ? &trl__cpu_steps_ref : &fast_steps;
     device->base.backend = &trl__cpu_backend;
-    device->base.info = (trl__device_info){"cpu", device->name, kernel->name, 1, 0};
+    device->base.info = (trl__device_info){"cpu", device->name, kernel->name, 1, 0, 1};
     *out = &device->base;
     return 0;
 }

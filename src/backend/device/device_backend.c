@@ -1,12 +1,18 @@
 /* Devices, memory, streams and models: see device_backend.h. */
 #include "backend/device/device_backend.h"
+#include "backend/device_speed.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH 32 /* searches per call that keep a graphics processor busy */
+#define TRIAL_FRAMES 64
+#define TRIAL_SECONDS 0.01
+#define MUCH_FASTER 2 /* times */
+#define WHOLE_MODEL 4 /* a model of up to this part of the memory stays on the device … */
+#define PAGE 16       /* … a larger one goes up in parts of this part */
+#define BATCH 32      /* searches per call that keep a graphics processor busy */
 
 /* ---- Devices ---- */
 
@@ -32,6 +38,19 @@ static int parse_level(const char *level, int *index, const char **shape, trl_er
     return 0;
 }
 
+/* The shape that the device's type suggests, unless the other one is much faster, or the only one that works. Less than that would be
+ * chance: the same device should have the same shape every time. */
+static void choose_shape(trl__driven_device *device)
+{
+    double suggested, other;
+    device->tiles = device->facts.is_processor;
+    trl__device_speed(&device->base, TRIAL_FRAMES, TRIAL_SECONDS, &suggested, NULL);
+    device->tiles = !device->tiles;
+    trl__device_speed(&device->base, TRIAL_FRAMES, TRIAL_SECONDS, &other, NULL);
+    if (!(other > MUCH_FASTER * suggested))
+        device->tiles = !device->tiles;
+}
+
 int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *level, int index,
                      trl__device **out, trl_error *err)
 {
@@ -45,6 +64,9 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
     if (code == 0 && !device->facts.has_double)
         code = trl__fail(err, TRL_EDEVICE, "%s:%d (%s) has no double precision, which sums need", driver->name, index,
                          device->facts.name);
+    if (code == 0 && shape && strcmp(shape, "cpu") == 0 && !device->facts.has_tiles)
+        code = trl__fail(err, TRL_EINVAL, "%s:%d: its kernels have the shape of graphics processors only, gpu",
+                         driver->name, index);
     if (code == 0)
         code = driver->open(index, &device->handle, err);
     if (code < 0) {
@@ -52,10 +74,13 @@ int trl__driven_open(const trl__backend *backend, const trl__driver *driver, con
         return code;
     }
     device->driver = driver;
-    device->tiles = shape ? strcmp(shape, "cpu") == 0 : device->facts.is_processor;
     device->base.backend = backend;
-    device->base.info = (trl__device_info){driver->name, device->facts.name, device->tiles ? "cpu" : "gpu", BATCH,
-                                           device->facts.memory};
+    if (shape || !device->facts.has_tiles)
+        device->tiles = shape && strcmp(shape, "cpu") == 0;
+    else
+        choose_shape(device);
+    device->base.info = (trl__device_info){driver->name, device->facts.name,   device->tiles ? "cpu" : "gpu",
+                                           BATCH,        device->facts.memory, 1};
     *out = &device->base;
     return 0;
 }
@@ -98,6 +123,10 @@ int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_
     if (wanted > device->facts.largest && size <= device->facts.largest)
         wanted = (size_t)device->facts.largest;
     code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
+    if (code == TRL_ENOMEM) { /* without what it might grow to */
+        wanted = size + 64;
+        code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
+    }
     room->size = code == 0 ? wanted : 0;
     return code;
 }
@@ -199,13 +228,22 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
     return 0;
 }
 
+void trl__driven_trim(trl__stream *base)
+{
+    trl__driven_stream *s = (trl__driven_stream *)base;
+    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
+                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
+                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums,
+                          &s->page,      &s->page_items,     &s->passages,      &s->work};
+    trl__driven_finish(s, NULL);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        trl__room_free(s->driver, rooms[i]);
+    s->sent_count = 0;
+}
+
 void trl__driven_stream_destroy(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__room *rooms[] = {&s->frames,  &s->source, &s->lanes,     &s->pieces,         &s->scores,
-                          &s->records, &s->back,   &s->alpha,     &s->path,           &s->last,
-                          &s->gamma,   &s->counts, &s->stretches, &s->stretch_source, &s->stretch_lanes,
-                          &s->shares,  &s->best,   &s->sums,      &s->passages,       &s->work};
     trl__scratch *scratches[] = {&s->frame_bytes.scratch,
                                  &s->piece_bytes.scratch,
                                  &s->search_bytes.scratch,
@@ -217,9 +255,7 @@ void trl__driven_stream_destroy(trl__stream *base)
                                  &s->arc_counts,
                                  &s->items,
                                  &s->order};
-    trl__driven_finish(s, NULL);
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        trl__room_free(s->driver, rooms[i]);
+    trl__driven_trim(base);
     for (size_t i = 0; i < sizeof scratches / sizeof *scratches; i++)
         trl__scratch_free(scratches[i]);
     s->driver->queue_destroy(s->queue);
@@ -249,6 +285,7 @@ void trl__driven_free_model(trl__parameters *base)
         trl__free(p->whole);
     }
     trl__mixtures_free(&p->m);
+    trl__free(p->page_first);
     trl__free(p);
 }
 
@@ -258,19 +295,47 @@ int trl__send_array(trl__driven_stream *stream, trl__room *room, const void *byt
     return code < 0 || size == 0 ? code : stream->driver->write(stream->queue, room->memory, 0, bytes, size, err);
 }
 
+static size_t state_size(const trl__mixtures *m, size_t state)
+{
+    size_t groups = (size_t)(trl__components(m, (int32_t)state) + m->group - 1) / (size_t)m->group;
+    return groups * trl__group_size(m);
+}
+
+/* Where pages begin: one for all when it takes no more than a quarter of the device's memory, else as many states as fit into a
+ * sixteenth. `at` gets the states' places in their pages, in floats. */
+static int cut_pages(trl__driven_parameters *p, const trl__driver_facts *facts, int64_t *at, trl_error *err)
+{
+    const trl__mixtures *m = &p->m;
+    size_t states = (size_t)m->tied_states, floats = states > 0 ? m->at[states - 1] + state_size(m, states - 1) : 0;
+    uint64_t bytes = floats * sizeof(float), most = bytes;
+    if (bytes > facts->memory / WHOLE_MODEL || bytes > facts->largest)
+        most = facts->memory / PAGE < facts->largest ? facts->memory / PAGE : facts->largest;
+    p->page_first = trl__alloc(states + 2, sizeof *p->page_first);
+    if (!p->page_first)
+        return trl__fail_memory(err);
+    size_t begin = 0;
+    for (size_t s = 0; s < states; s++) {
+        if (s == 0 || (m->at[s] + state_size(m, s) - begin) * sizeof(float) > most) {
+            p->page_first[p->pages++] = (int32_t)s;
+            begin = m->at[s];
+        }
+        at[s] = (int64_t)(m->at[s] - begin);
+    }
+    p->page_first[p->pages] = (int32_t)states;
+    return 0;
+}
+
 static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl_error *err)
 {
     const trl__mixtures *m = &p->m;
-    size_t states = (size_t)m->tied_states, floats = 0;
+    size_t states = (size_t)m->tied_states;
     int64_t *at = trl__alloc(states + 1, sizeof *at);
     if (!at)
         return trl__fail_memory(err);
-    for (size_t s = 0; s < states; s++) {
-        size_t groups = (size_t)(trl__components(m, (int32_t)s) + m->group - 1) / (size_t)m->group;
-        at[s] = (int64_t)m->at[s];
-        floats = m->at[s] + groups * trl__group_size(m);
-    }
-    int code = trl__send_array(stream, &p->packed, m->packed, floats * sizeof(float), err);
+    int code = cut_pages(p, &trl__driven_device_of(stream)->facts, at, err);
+    if (code == 0 && p->pages == 1)
+        code = trl__send_array(stream, &p->packed, m->packed,
+                               (m->at[states - 1] + state_size(m, states - 1)) * sizeof(float), err);
     if (code == 0)
         code = trl__send_array(stream, &p->packed_at, at, states * sizeof *at, err);
     if (code == 0)
@@ -281,9 +346,59 @@ static int send_model(trl__driven_stream *stream, trl__driven_parameters *p, trl
         code = trl__send_array(stream, &p->centre, m->centre, (size_t)m->dim * sizeof(float), err);
     int finished = trl__driven_finish(stream, code < 0 ? NULL : err);
     trl__free(at);
-    trl__free(p->m.packed); /* the device has it now */
-    p->m.packed = NULL;
+    if (p->pages == 1) { /* the device has it now */
+        trl__free(p->m.packed);
+        p->m.packed = NULL;
+    }
     return code < 0 ? code : finished;
+}
+
+/* ---- Pages ---- */
+
+size_t trl__page_of(const trl__driven_parameters *p, int32_t tied)
+{
+    size_t low = 0, high = p->pages;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (p->page_first[middle] <= tied)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A page's parameters, and the items that need them. */
+static int send_page(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                     size_t first, size_t end, trl_error *err)
+{
+    const trl__mixtures *m = &p->m;
+    size_t page = trl__page_of(p, work->tied_of(work->items + first * work->size));
+    size_t begin = m->at[p->page_first[page]], last = (size_t)p->page_first[page + 1] - 1;
+    int code = trl__send_array(stream, &stream->page, m->packed + begin,
+                               (m->at[last] + state_size(m, last) - begin) * sizeof(float), err);
+    if (code == 0)
+        code = trl__send_array(stream, &stream->page_items, work->items + first * work->size,
+                               (end - first) * work->size, err);
+    return code;
+}
+
+int trl__for_pages(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                   trl_error *err)
+{
+    int code = 0;
+    if (p->pages == 1)
+        return work->launch(work->user, work->whole, &p->packed, work->count, err);
+    for (size_t first = 0, end; code == 0 && first < work->count; first = end) {
+        size_t page = trl__page_of(p, work->tied_of(work->items + first * work->size));
+        for (end = first + 1; end < work->count; end++)
+            if (trl__page_of(p, work->tied_of(work->items + end * work->size)) != page)
+                break;
+        code = send_page(stream, p, work, first, end, err);
+        if (code == 0)
+            code = work->launch(work->user, &stream->page_items, &stream->page, end - first, err);
+    }
+    return code;
 }
 
 int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,

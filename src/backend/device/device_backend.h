@@ -19,7 +19,7 @@
 
 #include <pthread.h>
 
-extern const trl__backend trl__opencl_backend;
+extern const trl__backend trl__opencl_backend, trl__cuda_backend;
 
 typedef struct trl__driven_device {
     trl__device base;
@@ -48,6 +48,10 @@ typedef struct trl__driven_parameters {
     int32_t lane_rows; /* of a block of lanes */
     trl__room packed, packed_at, first_gaussian, differences, centre;
     trl__whole_parameters *whole;
+    /* A model that is too large for the device stays on the host and goes up page by page, for each call: page i has the tied states
+     * [page_first[i], page_first[i + 1]), and packed_at counts from the page's first. A model that fits is one page. */
+    int32_t *page_first;
+    size_t pages;
 } trl__driven_parameters;
 
 /* The frames of a search that are on the device. */
@@ -83,6 +87,7 @@ typedef struct trl__driven_stream {
     trl__room records, back, alpha, path, last, gamma, counts;              /* step 2 */
     trl__room stretches, stretch_source, stretch_lanes, shares, best, sums; /* step 3 */
     trl__room passages, work;                                               /* machines */
+    trl__room page, page_items; /* of a model that does not fit, and what is computed with them */
 } trl__driven_stream;
 
 /* "N", "N:gpu", "N:cpu", "gpu", "cpu" or NULL, as the level of a device's name. */
@@ -124,6 +129,22 @@ static inline size_t trl__whole(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
+/* Something that is computed with each page of a model: `count` items of `size` bytes, in the order of their pages, which tied_of
+ * tells. `launch` starts the work on a page's items, which are in `items`; `packed` has its parameters. */
+typedef struct trl__page_work {
+    const char *items;
+    size_t count, size;
+    int32_t (*tied_of)(const void *item);
+    const trl__room *whole; /* has all items; used where the model is one page */
+    int (*launch)(void *user, const trl__room *items, const trl__room *packed, size_t count, trl_error *err);
+    void *user;
+} trl__page_work;
+
+int trl__for_pages(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__page_work *work,
+                   trl_error *err);
+/* The page of a tied state. */
+size_t trl__page_of(const trl__driven_parameters *p, int32_t tied);
+
 /* Bytes of so many lanes. */
 static inline size_t trl__lanes_size(const trl__driven_parameters *p, size_t count)
 {
@@ -160,6 +181,7 @@ int trl__driven_download(trl__stream *base, const trl__buffer *buffer, size_t of
 int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *err);
 void trl__driven_stream_destroy(trl__stream *base);
 int trl__driven_wait(trl__stream *stream, trl_error *err);
+void trl__driven_trim(trl__stream *base);
 int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
                            trl_error *err);
 void trl__driven_free_model(trl__parameters *base);
@@ -171,8 +193,8 @@ void trl__driven_free_model(trl__parameters *base);
             trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
             trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
             trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
-            trl__driven_accumulate_soft, trl__driven_machine_create, trl__driven_machine_destroy,                    \
-            trl__driven_machine_walk                                                                                 \
+            trl__driven_accumulate_soft, NULL, trl__driven_trim, trl__driven_machine_create,                         \
+            trl__driven_machine_destroy, trl__driven_machine_walk                                                    \
     }
 
 #endif

@@ -204,16 +204,44 @@ static int need_whole(trl__driven_stream *stream, const trl__driven_parameters *
     return code;
 }
 
-static int launch_scores(trl__driven_stream *stream, const trl__driven_parameters *p, const row_work *w,
-                         trl__combine combine, trl_error *err)
+/* Pieces in the order of the model's pages; within a page as they were. There is room for as many more behind the pieces. */
+static void sort_by_page(const trl__driven_parameters *p, row_work *w)
 {
-    const int32_t only_best = combine == TRL__MAX;
+    device_piece *sorted = w->pieces + w->piece_count;
+    size_t filled = 0;
+    if (p->pages == 1)
+        return;
+    for (size_t page = 0; page < p->pages && filled < w->piece_count; page++)
+        for (size_t i = 0; i < w->piece_count; i++)
+            if (w->pieces[i].tied >= p->page_first[page] && w->pieces[i].tied < p->page_first[page + 1])
+                sorted[filled++] = w->pieces[i];
+    memmove(w->pieces, sorted, w->piece_count * sizeof *sorted);
+}
+
+static int32_t tied_of_piece(const void *piece)
+{
+    return ((const device_piece *)piece)->tied;
+}
+
+typedef struct score_launch {
+    trl__driven_stream *stream;
+    const trl__driven_parameters *p;
+    trl__combine combine;
+    int whole; /* frames: with parameters of their own */
+} score_launch;
+
+static int launch_scores(void *user, const trl__room *pieces, const trl__room *packed, size_t count, trl_error *err)
+{
+    const score_launch *l = user;
+    trl__driven_stream *stream = l->stream;
+    const trl__driven_parameters *p = l->p;
+    const int32_t only_best = l->combine == TRL__MAX;
     const float unit = LN_2;
     const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&stream->pieces),
+        trl__memory_argument(pieces),
         trl__memory_argument(&stream->lanes),
-        trl__memory_argument(w->whole ? &p->whole->packed : &p->packed),
-        trl__memory_argument(w->whole ? &p->whole->packed_at : &p->packed_at),
+        trl__memory_argument(l->whole ? &p->whole->packed : packed),
+        trl__memory_argument(l->whole ? &p->whole->packed_at : &p->packed_at),
         trl__memory_argument(&p->first_gaussian),
         trl__memory_argument(&p->differences),
         trl__memory_argument(&stream->scores),
@@ -223,14 +251,26 @@ static int launch_scores(trl__driven_stream *stream, const trl__driven_parameter
         trl__value_argument(&unit, sizeof unit),
     };
     int tiles = trl__driven_device_of(stream)->tiles;
-    if (w->piece_count == 0)
-        return 0;
-    trl__kernel kernel = w->whole ? TRL__KERNEL_SCORE_WHOLE : tiles ? TRL__KERNEL_SCORE_TILES : TRL__KERNEL_SCORE_ROWS;
-    return stream->driver->launch(stream->queue, kernel, w->piece_count,
-                                  w->whole ? WHOLE_ITEMS
+    trl__kernel kernel = l->whole ? TRL__KERNEL_SCORE_WHOLE : tiles ? TRL__KERNEL_SCORE_TILES : TRL__KERNEL_SCORE_ROWS;
+    return stream->driver->launch(stream->queue, kernel, count,
+                                  l->whole ? WHOLE_ITEMS
                                   : tiles  ? 1
                                            : LANES_PIECE,
                                   arguments, sizeof arguments / sizeof *arguments, err);
+}
+
+static int score_pieces(trl__driven_stream *stream, const trl__driven_parameters *p, const row_work *w,
+                        trl__combine combine, trl_error *err)
+{
+    score_launch l = {stream, p, combine, w->whole};
+    const trl__page_work work = {.items = (const char *)w->pieces,
+                                 .count = w->piece_count,
+                                 .size = sizeof *w->pieces,
+                                 .tied_of = tied_of_piece,
+                                 .whole = &stream->pieces,
+                                 .launch = launch_scores,
+                                 .user = &l};
+    return w->piece_count > 0 ? trl__for_pages(stream, p, &work, err) : 0;
 }
 
 /* Scores that the host wants: all come down, then each row goes to its place. */
@@ -261,18 +301,19 @@ int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl_
     trl__driven_stream *stream = (trl__driven_stream *)base;
     const trl__driven_parameters *p = (const trl__driven_parameters *)parameters;
     int tiles = trl__driven_device_of(stream)->tiles;
-    row_work w = {.whole = !tiles && count == 1 && searches[0].whole};
+    row_work w = {.whole = !tiles && p->pages == 1 && count == 1 && searches[0].whole};
     w.most = tiles ? TILES_PIECE : w.whole ? WHOLE_FRAMES : LANES_PIECE;
     size_t rows, pieces = pieces_of(searches, count, w.most, &rows);
     for (size_t i = 1; i < count; i++)
         if (searches[i].combine != searches[0].combine)
             return trl__fail(err, TRL_EINVAL, "searches that are scored together must combine components alike");
-    w.pieces = trl__staging_get(stream, &stream->piece_bytes, pieces * sizeof *w.pieces, err);
+    w.pieces = trl__staging_get(stream, &stream->piece_bytes, (p->pages > 1 ? 2 : 1) * pieces * sizeof *w.pieces, err);
     if (!w.pieces || TRL_GROW(stream->row_at, stream->row_capacity, rows + 1) < 0)
         return w.pieces ? trl__fail_memory(err) : TRL_ENOMEM;
     for (size_t i = 0; i < stream->sent_count; i++)
         stream->sent[i].scores = 0;
     int code = cut_rows(stream, p, &w, searches, count, err);
+    sort_by_page(p, &w);
     if (code == 0 && w.whole)
         code = need_whole(stream, p, err);
     if (code == 0)
@@ -280,6 +321,6 @@ int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl_
     if (code == 0)
         code = trl__send(stream, &stream->piece_bytes, &stream->pieces, w.piece_count * sizeof *w.pieces, err);
     if (code == 0)
-        code = launch_scores(stream, p, &w, count > 0 ? searches[0].combine : TRL__LOG_ADD, err);
+        code = score_pieces(stream, p, &w, count > 0 ? searches[0].combine : TRL__LOG_ADD, err);
     return code < 0 ? code : fetch_scores(stream, w.floats, searches, count, err);
 }

@@ -246,7 +246,7 @@ static int send_alphas(const batch *b, trl_error *err)
     for (size_t i = 0; wanted && code == 0 && i < b->count; i++) {
         const device_search *d = (const device_search *)b->records + i;
         const trl__search *s = &b->searches[i];
-        if (s->begin > 0)
+        if (s->begin > 0 && d->nodes > 0)
             code = b->stream->driver->write(b->stream->queue, b->stream->alpha.memory,
                                             (size_t)d->alpha_at * sizeof(double), s->alpha + s->node_begin,
                                             (size_t)d->nodes * sizeof(double), err);

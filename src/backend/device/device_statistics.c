@@ -24,6 +24,7 @@ typedef struct gathering {
     const trl__driven_parameters *p;
     item *items;
     size_t count;
+    int whole;           /* the best component takes a frame */
     int32_t *stretch_of; /* by tied state, while stretches are made; -1 */
 
     /* What goes up, in one block of memory. */
@@ -59,12 +60,16 @@ static void add_item(gathering *g, const trl__sent *sent, int32_t tied, int32_t 
 
 /* ---- Stretches ---- */
 
+/* In the order in which their states first occur; of a model in pages, in that of the states. */
 static size_t count_stretches(gathering *g)
 {
-    size_t count = 0;
+    size_t count = 0, number = 0;
     for (size_t i = 0; i < g->count; i++)
         if (g->stretch_of[g->items[i].tied] < 0)
             g->stretch_of[g->items[i].tied] = (int32_t)count++;
+    for (int32_t s = 0; g->p->pages > 1 && s < g->p->m.tied_states; s++)
+        if (g->stretch_of[s] >= 0)
+            g->stretch_of[s] = (int32_t)number++;
     return count;
 }
 
@@ -144,16 +149,22 @@ static int send_stretches(gathering *g, trl_error *err)
     return code;
 }
 
-static int launch_shares(const gathering *g, int whole, trl_error *err)
+static int32_t tied_of_stretch(const void *stretch)
 {
+    return ((const device_stretch *)stretch)->tied;
+}
+
+static int launch_shares(void *user, const trl__room *stretches, const trl__room *packed, size_t count, trl_error *err)
+{
+    const gathering *g = user;
     trl__driven_stream *stream = g->stream;
     const trl__driven_parameters *p = g->p;
-    const int32_t takes_all = whole;
+    const int32_t takes_all = g->whole;
     const float unit = LN_2;
     const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&stream->stretches),
+        trl__memory_argument(stretches),
         trl__memory_argument(&stream->stretch_lanes),
-        trl__memory_argument(&p->packed),
+        trl__memory_argument(packed),
         trl__memory_argument(&p->packed_at),
         trl__memory_argument(&p->first_gaussian),
         trl__memory_argument(&p->differences),
@@ -166,9 +177,20 @@ static int launch_shares(const gathering *g, int whole, trl_error *err)
         trl__value_argument(&unit, sizeof unit),
     };
     int tiles = trl__driven_device_of(stream)->tiles;
-    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SHARE_TILES : TRL__KERNEL_SHARE_LANES,
-                                  g->stretch_count, tiles ? 1 : STRETCH_ITEMS, arguments,
-                                  sizeof arguments / sizeof *arguments, err);
+    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SHARE_TILES : TRL__KERNEL_SHARE_LANES, count,
+                                  tiles ? 1 : STRETCH_ITEMS, arguments, sizeof arguments / sizeof *arguments, err);
+}
+
+static int find_shares(gathering *g, trl_error *err)
+{
+    const trl__page_work work = {.items = (const char *)g->stretches,
+                                 .count = g->stretch_count,
+                                 .size = sizeof *g->stretches,
+                                 .tied_of = tied_of_stretch,
+                                 .whole = &g->stream->stretches,
+                                 .launch = launch_shares,
+                                 .user = g};
+    return trl__for_pages(g->stream, g->p, &work, err);
 }
 
 /* Asks for the Gaussians that are used, and sends their list. */
@@ -226,7 +248,7 @@ static int launch_sums(const gathering *g, trl_error *err)
 }
 
 /* Shares and sums of all items; then they are on their way down: sums, then best scores by lane. */
-static int compute(gathering *g, int whole, trl_error *err)
+static int compute(gathering *g, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
     size_t dim = (size_t)g->p->m.dim;
@@ -247,7 +269,7 @@ static int compute(gathering *g, int whole, trl_error *err)
     if (code == 0)
         code = trl__launch_place(stream, g->p, &stream->stretch_source, &stream->stretch_lanes, g->lanes, err);
     if (code == 0)
-        code = launch_shares(g, whole, err);
+        code = find_shares(g, err);
     if (code == 0)
         code = list_used(g, err);
     if (code == 0)
@@ -296,12 +318,15 @@ int trl__driven_accumulate(trl__stream *base, const trl__parameters *parameters,
     size_t frames = 0;
     for (size_t i = 0; i < count; i++)
         frames += (size_t)(searches[i].end - searches[i].begin);
+    g.whole = count > 0 && !searches[0].shares;
     int code = begin_items(&g, frames, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
         const trl__search *s = &searches[i];
         const trl__sent *sent = trl__sent_of(g.stream, s, i, err);
         if (!sent)
             return TRL_EINVAL;
+        if (!s->path)
+            continue;
         if (s->shares != searches[0].shares)
             return trl__fail(err, TRL_EINVAL, "search %zu shares out its frames, or not, unlike others", i);
         for (int32_t t = s->begin; t < s->end; t++) { /* those that do not count too: their scores are wanted */
@@ -311,12 +336,14 @@ int trl__driven_accumulate(trl__stream *base, const trl__parameters *parameters,
     }
     if (code < 0 || g.count == 0)
         return code;
-    code = compute(&g, !searches[0].shares, err);
+    code = compute(&g, err);
     if (code == 0)
         code = fetch_sums(&g, local, &best, err);
     const item *next = g.items;
     for (size_t i = 0; code == 0 && i < count; i++) {
         double total = 0;
+        if (!searches[i].path)
+            continue;
         for (int32_t t = searches[i].begin; t < searches[i].end; t++)
             total += (double)best[(next++)->lane];
         trl__add_path(&searches[i], total, local);
@@ -373,7 +400,7 @@ int trl__driven_accumulate_soft(trl__stream *base, const trl__parameters *parame
         code = add_posteriors(&g, &searches[i], sent, err);
     }
     if (code == 0 && g.count > 0)
-        code = compute(&g, 0, err);
+        code = compute(&g, err);
     if (code == 0 && g.count > 0)
         code = fetch_sums(&g, local, &best, err);
     for (size_t i = 0; code == 0 && i < count; i++)

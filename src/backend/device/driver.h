@@ -10,12 +10,16 @@
 #include <stdint.h>
 #include <trellis/error.h>
 
-/* X(constant, function): every kernel of src/backend/kernels. */
-#define TRL__KERNELS(X)                   \
+/* X(constant, function): every kernel of src/backend/kernels. Those in the shape of processors are OpenCL's alone. */
+#define TRL__KERNELS(X) TRL__KERNELS_OF_ALL(X) TRL__KERNELS_OF_PROCESSORS(X)
+#define TRL__KERNELS_OF_PROCESSORS(X) \
+    X(PLACE_TILES, place_tiles)       \
+    X(SCORE_TILES, score_tiles)       \
+    X(SHARE_TILES, share_tiles)       \
+    X(SUM_TILES, sum_tiles)
+#define TRL__KERNELS_OF_ALL(X)            \
     X(PLACE_FRAMES, place_frames)         \
-    X(PLACE_TILES, place_tiles)           \
     X(SCORE_ROWS, score_rows)             \
-    X(SCORE_TILES, score_tiles)           \
     X(PACK_WHOLE, pack_whole)             \
     X(SCORE_WHOLE, score_whole)           \
     X(VITERBI, viterbi)                   \
@@ -24,10 +28,8 @@
     X(BACKTRACK_ALONE, backtrack_alone)   \
     X(FORWARD_BACKWARD, forward_backward) \
     X(SHARE_LANES, share_lanes)           \
-    X(SHARE_TILES, share_tiles)           \
     X(FIND_USED, find_used)               \
     X(SUM_LANES, sum_lanes)               \
-    X(SUM_TILES, sum_tiles)               \
     X(BEST_PATHS, best_paths)             \
     X(SUM_FORWARD, sum_forward)           \
     X(SUM_BACKWARD, sum_backward)
@@ -44,6 +46,7 @@ typedef struct trl__driver_facts {
     int is_processor; /* the host's cores, or some like them */
     int has_double;
     int lacks_long_atomics;   /* of 64 bits, which machines need */
+    int has_tiles;            /* the kernels of processors too */
     uint64_t memory, largest; /* bytes in all, and of one piece */
 } trl__driver_facts;
 

@@ -107,6 +107,7 @@ static int facts(int index, trl__driver_facts *f, trl_error *err)
     f->is_processor = (type & CL_DEVICE_TYPE_CPU) != 0;
     f->has_double = doubles != 0;
     f->lacks_long_atomics = !has_long_atomics(cl, id);
+    f->has_tiles = 1;
     f->memory = memory;
     f->largest = largest;
     return 0;

@@ -1,31 +1,20 @@
 #if TRELLIS_OPENCL
 #include "backend/opencl/opencl_library.h"
+#include "backend/device/run_time_library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <string.h>
 
 static trl__opencl library;
 static int is_there;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* A pointer to a function out of one to data, as POSIX has it. */
-static int find(void *handle, const char *name, void *function)
-{
-    void *symbol = dlsym(handle, name);
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
 static void load(void)
 {
-    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        handle = dlopen("libOpenCL.so", RTLD_NOW | RTLD_LOCAL);
+    void *handle = trl__run_time_library("libOpenCL.so.1", "libOpenCL.so");
     if (!handle)
         return;
     is_there = 1;
-#define FIND(function) is_there &= find(handle, #function, &library.function);
+#define FIND(function) is_there &= trl__run_time_function(handle, #function, &library.function);
     TRL__OPENCL_FUNCTIONS(FIND)
 }
 
