@@ -38,6 +38,18 @@ static void densities(const trl__shared_gaussians *g, const float *const *frame,
                 some_densities(g, j, frame + f, 1, out + f);
 }
 
+static int any_above(const float *density, float least)
+{
+    lane_ints found = {0};
+    uint64_t words[sizeof found / sizeof(uint64_t)], any = 0;
+    for (size_t i = 0; i < TRL__SHARED_PAD; i += LANES)
+        found |= load(density + i) >= least;
+    memcpy(words, &found, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        any |= words[i];
+    return any != 0;
+}
+
 /* ln of the sum, or the largest, of what the densities give to LANES tied states. */
 INLINE lanes stream_score(const trl__shared_stream *s, size_t first, const int is_max)
 {
@@ -60,4 +72,4 @@ static void scores(const trl__shared_stream *stream, size_t streams, int is_max,
     }
 }
 
-const trl__shared_kernel KERNEL = {densities, scores};
+const trl__shared_kernel KERNEL = {densities, any_above, scores};

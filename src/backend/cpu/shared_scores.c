@@ -16,10 +16,9 @@
 #include <math.h>
 
 #define FRAMES TRL__SHARED_FRAMES
-#define TILE 32         /* frames that all rows are scored for, one after the other */
+#define TILE 8          /* frames that all rows are scored for, one after the other: their scores stay in the cache */
 #define CACHE (4 << 20) /* bytes of scores that are kept */
 #define MOST_SLOTS 512  /* frames of them */
-#define BLOCK 16        /* densities that are passed over at once */
 
 struct trl__shared_gmms {
     int32_t dim, tied_states, codebooks, densities, streams;
@@ -214,67 +213,55 @@ int trl__shared_place(trl__placed *placed, int32_t dim, const trl_matrix *frames
 /* ---- The best densities ---- */
 
 /* Of equals the first is better, so that what is chosen does not depend on where the search begins. */
-static int is_better(const float *density, int32_t a, int32_t b)
+static int is_better(float value, int32_t which, float other, int32_t than)
 {
-    return density[a] > density[b] || (density[a] == density[b] && a < b);
+    return value > other || (value == other && which < than);
 }
 
 /* Puts a density among the best `count`, which are sorted; the last of them falls out. */
-static void put(const float *density, int32_t *which, int32_t count, int32_t j)
+static void put(float *value, int32_t *which, int32_t count, float density, int32_t j)
 {
     int32_t at = count - 1;
-    for (; at > 0 && is_better(density, j, which[at - 1]); at--)
+    for (; at > 0 && is_better(density, j, value[at - 1], which[at - 1]); at--) {
+        value[at] = value[at - 1];
         which[at] = which[at - 1];
+    }
+    value[at] = density;
     which[at] = j;
 }
 
-/* Is one of a block at least as good as this? Most blocks have none. */
-static int has_any(const float *density, float least)
-{
-    int any = 0;
-    for (int k = 0; k < BLOCK; k++)
-        any |= density[k] >= least;
-    return any;
-}
-
-static void put_if_better(const float *density, int32_t *which, int32_t count, int32_t j)
-{
-    if (!is_better(density, j, which[count - 1]))
-        return;
-    for (int32_t i = 0; i < count; i++)
-        if (which[i] == j)
-            return;
-    put(density, which, count, j);
-}
-
 /* The best few, best first. `last` has those of the frame before, of which most are good again, so that hardly any other comes near
- * them; or any others. Rows end with whole blocks, of densities that are never among the best. */
-static void choose_best(const trl__shared_gmms *g, const float *density, const int32_t *last, int32_t *which)
+ * them; or any others. They are taken out of the row, so that most blocks have none that is as good as the last of them. */
+static void choose_best(const trl__shared_gmms *g, float *density, const int32_t *last, int32_t *which, float *value)
 {
     int32_t count = g->counted;
-    for (int32_t i = 0; i < count; i++)
-        put(density, which, i + 1, last[i]);
-    for (int32_t first = 0; first < g->densities; first += BLOCK) {
-        int32_t end = g->densities - first < BLOCK ? g->densities : first + BLOCK;
-        if (has_any(density + first, density[which[count - 1]]))
+    for (int32_t i = 0; i < count; i++) {
+        put(value, which, i + 1, density[last[i]], last[i]);
+        density[last[i]] = -INFINITY;
+    }
+    for (int32_t first = 0; first < g->densities; first += TRL__SHARED_PAD) {
+        int32_t end = g->densities - first < TRL__SHARED_PAD ? g->densities : first + TRL__SHARED_PAD;
+        if (g->kernel->any_above(density + first, value[count - 1]))
             for (int32_t j = first; j < end; j++)
-                put_if_better(density, which, count, j);
+                if (is_better(density[j], j, value[count - 1], which[count - 1]))
+                    put(value, which, count, density[j], j);
     }
 }
 
 /* Those that count of codebook and stream `book`, in some frames. */
 static void find_best(const trl__shared_gmms *g, const work *w, size_t book, size_t frames)
 {
-    size_t count = (size_t)g->counted, at = book * count;
+    size_t at = book * (size_t)g->counted;
     for (size_t f = 0; f < frames; f++) {
         int32_t *which = w->which[f] + at;
-        if (g->counted < g->densities)
-            choose_best(g, w->density[f], (f == 0 ? w->last : w->which[f - 1]) + at, which);
-        else
-            for (int32_t j = 0; j < g->counted; j++)
-                which[j] = j;
-        for (size_t j = 0; j < count; j++)
-            w->value[f][at + j] = w->density[f][which[j]];
+        float *value = w->value[f] + at;
+        if (g->counted < g->densities) {
+            choose_best(g, w->density[f], (f == 0 ? w->last : w->which[f - 1]) + at, which, value);
+            continue;
+        }
+        memcpy(value, w->density[f], (size_t)g->counted * sizeof *value);
+        for (int32_t j = 0; j < g->counted; j++)
+            which[j] = j;
     }
 }
 
@@ -308,24 +295,32 @@ static void find_least(const trl__shared_gmms *g, const float *value, float leas
         least[i % streams] = fmaxf(least[i % streams], largest(value + i * count, count) - g->floor);
 }
 
-/* All tied states in frame f of the work. */
-static void score_frame(const trl__shared_gmms *g, const work *w, size_t f, trl__combine combine, float *out)
+/* The codebook's tied states in frame f of the work. */
+static void score_codebook(const trl__shared_gmms *g, const work *w, size_t book, size_t f,
+                           const float least[TRL__STREAMS_MOST], trl__combine combine, float *out)
 {
-    size_t streams = (size_t)g->streams, count = (size_t)g->counted;
-    float least[TRL__STREAMS_MOST], *value = w->value[f];
-    const int32_t *which = w->which[f];
+    size_t streams = (size_t)g->streams, count = (size_t)g->counted, at = book * streams * count;
     trl__shared_stream stream[TRL__STREAMS_MOST];
-    find_least(g, value, least);
-    for (size_t c = 0; c < (size_t)g->codebooks; c++) {
-        for (size_t s = 0; s < streams; s++, which += count, value += count)
-            stream[s] = (trl__shared_stream){.weight = weights_of(g, c, s),
-                                             .states = g->state_first[c + 1] - g->state_first[c],
-                                             .which = which,
-                                             .value = value,
-                                             .count = count,
-                                             .base = take_base(value, count, least[s])};
-        g->kernel->scores(stream, streams, combine == TRL__MAX, out + g->state_first[c]);
-    }
+    for (size_t s = 0; s < streams; s++, at += count)
+        stream[s] = (trl__shared_stream){.weight = weights_of(g, book, s),
+                                         .states = g->state_first[book + 1] - g->state_first[book],
+                                         .which = w->which[f] + at,
+                                         .value = w->value[f] + at,
+                                         .count = count,
+                                         .base = take_base(w->value[f] + at, count, least[s])};
+    g->kernel->scores(stream, streams, combine == TRL__MAX, out + g->state_first[book]);
+}
+
+/* All tied states in some frames, codebook by codebook: neighbouring frames want the same weights. */
+static void score_frames(const trl__shared_gmms *g, const work *w, size_t frames, trl__combine combine,
+                         float *const out[FRAMES])
+{
+    float least[FRAMES][TRL__STREAMS_MOST];
+    for (size_t f = 0; f < frames; f++)
+        find_least(g, w->value[f], least[f]);
+    for (size_t c = 0; c < (size_t)g->codebooks; c++)
+        for (size_t f = 0; f < frames; f++)
+            score_codebook(g, w, c, f, least[f], combine, out[f]);
 }
 
 /* ---- Frames ---- */
@@ -378,6 +373,7 @@ static void make_frames(const trl__shared_gmms *g, const work *w, const trl__sea
 {
     size_t streams = (size_t)g->streams, books = (size_t)g->codebooks * streams;
     const float *frame[FRAMES];
+    float *out[FRAMES];
     for (size_t i = 0; i < books; i++) {
         size_t first = (size_t)g->stream_first[i % streams], at = (i / streams * (size_t)g->dim + first) * g->row;
         for (size_t f = 0; f < frames; f++)
@@ -392,7 +388,8 @@ static void make_frames(const trl__shared_gmms *g, const work *w, const trl__sea
     }
     memcpy(w->last, w->which[frames - 1], books * (size_t)g->counted * sizeof *w->last);
     for (size_t f = 0; f < frames; f++)
-        score_frame(g, w, f, s->combine, scores + (size_t)number[f] % slots_of(g) * g->state_first[g->codebooks]);
+        out[f] = scores + (size_t)number[f] % slots_of(g) * g->state_first[g->codebooks];
+    score_frames(g, w, frames, s->combine, out);
 }
 
 /* Sees to it that frames [begin, end), no more than slots, are in their slots. Returns how many were not. */
@@ -418,6 +415,7 @@ int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__
 {
     work w;
     float *scores = NULL;
+    const float *frame[TILE];
     int32_t from = INT32_MAX, to = 0;
     size_t states = g->state_first[g->codebooks], slots = slots_of(g);
     s->gaussians = 0;
@@ -431,11 +429,13 @@ int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__
         int32_t end = to - begin < TILE ? to : begin + TILE;
         int32_t made = need_frames(g, cache, &w, s, begin, end, scores);
         s->gaussians += (double)made * g->codebooks * g->densities;
+        for (int32_t f = begin; f < end; f++)
+            frame[f - begin] = scores + (size_t)f % slots * states;
         for (int32_t r = 0; r < s->rows; r++) {
             const trl__row *row = &s->row[r];
             int32_t first = row->first > begin ? row->first : begin, last = row->end < end ? row->end : end;
             for (int32_t f = first; f < last; f++)
-                s->scores[row->offset + f - row->first] = scores[(size_t)f % slots * states + g->place[row->tied]];
+                s->scores[row->offset + f - row->first] = frame[f - begin][g->place[row->tied]];
         }
     }
     return 0;

@@ -31,6 +31,7 @@ typedef struct trl__shared_stream {
 /* In one version per instruction set (shared_lanes.h). */
 typedef struct trl__shared_kernel {
     void (*densities)(const trl__shared_gaussians *g, const float *const *frame, size_t frames, float *const *out);
+    int (*any_above)(const float *density, float least); /* is one of TRL__SHARED_PAD at least as good? */
     void (*scores)(const trl__shared_stream *stream, size_t streams, int is_max, float *out);
 } trl__shared_kernel;
 
