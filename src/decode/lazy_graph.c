@@ -24,10 +24,16 @@
 #define STATES_AHEAD 4     /* memory that states and arcs will need is asked for so long before */
 #define ARCS_AHEAD 8
 
+/* What the best word of a set costs behind a history, and the first of the histories that it backs off to, or itself, whose own row has one of the words. */
+typedef struct look_ahead {
+    float cost;
+    int32_t begin;
+} look_ahead;
+
 typedef struct best_slot {
     uint32_t set; /* 0: free */
     int32_t history;
-    float cost;
+    look_ahead best;
 } best_slot;
 
 /* An arc of a state that is being expanded: one of the loop's, and where it leads. */
@@ -51,6 +57,7 @@ struct trl__lazy_graph {
         view; /* its arrays are ours; where a state is not expanded, first[] and end[] are NOT_YET, and emitting[] is the same unless it has arcs that read nothing */
     size_t state_capacity, arc_count, arc_capacity;
     float *bonus;      /* by state */
+    int32_t *begin;    /* by state: rows of longer histories than this have none of the words that it leads to */
     trl__tuples pairs; /* by state: that of the loop, history */
     int32_t *wanted;   /* states to be expanded */
     size_t wanted_count, wanted_capacity;
@@ -100,10 +107,12 @@ static void empty(trl__lazy_graph *lazy)
     trl__free(lazy->view.final);
     trl__free(lazy->view.level);
     trl__free(lazy->bonus);
+    trl__free(lazy->begin);
     trl__tuples_free(&lazy->pairs);
     lazy->view.first = lazy->view.emitting = lazy->view.end = NULL;
     lazy->view.arcs = NULL;
     lazy->view.final = lazy->bonus = NULL;
+    lazy->begin = NULL;
     lazy->view.level = NULL;
     lazy->view.pairs = NULL;
     lazy->view.states = 0;
@@ -148,7 +157,8 @@ int32_t trl__lazy_graph_loop_state(const trl__lazy_graph *lazy, int32_t state)
 
 static size_t bytes_of(const trl__lazy_graph *lazy)
 {
-    size_t state = 3 * sizeof *lazy->view.first + 2 * sizeof *lazy->view.final + sizeof *lazy->view.level;
+    size_t state =
+        3 * sizeof *lazy->view.first + 2 * sizeof *lazy->view.final + sizeof *lazy->view.level + sizeof *lazy->begin;
     return lazy->state_capacity * state + lazy->arc_capacity * sizeof *lazy->view.arcs +
            lazy->pairs.capacity * 2 * sizeof(int32_t) + lazy->pairs.slot_count * sizeof *lazy->pairs.slots;
 }
@@ -173,17 +183,18 @@ void trl__lazy_graph_make_room(trl__lazy_graph *lazy)
 static int grow_states(trl__lazy_graph *lazy)
 {
     trl_graph *g = &lazy->view;
-    size_t needed = (size_t)g->states + 1, capacity[6];
+    size_t needed = (size_t)g->states + 1, capacity[7];
     if (needed <= lazy->state_capacity)
         return 0;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         capacity[i] = lazy->state_capacity;
     if (TRL_GROW(g->first, capacity[0], needed) < 0 || TRL_GROW(g->emitting, capacity[1], needed) < 0 ||
         TRL_GROW(g->end, capacity[2], needed) < 0 || TRL_GROW(g->final, capacity[3], needed) < 0 ||
-        TRL_GROW(g->level, capacity[4], needed) < 0 || TRL_GROW(lazy->bonus, capacity[5], needed) < 0)
+        TRL_GROW(g->level, capacity[4], needed) < 0 || TRL_GROW(lazy->bonus, capacity[5], needed) < 0 ||
+        TRL_GROW(lazy->begin, capacity[6], needed) < 0)
         return -1;
     lazy->state_capacity = capacity[0];
-    for (int i = 1; i < 6; i++)
+    for (int i = 1; i < 7; i++)
         lazy->state_capacity = capacity[i] < lazy->state_capacity ? capacity[i] : lazy->state_capacity;
     return 0;
 }
@@ -193,39 +204,51 @@ static best_slot *best_slot_of(const trl__lazy_graph *lazy, uint32_t set, int32_
     return &lazy->best[trl__tuple_hash((const int32_t[]){(int32_t)set, history}, 2) & (BEST_SLOTS - 1)];
 }
 
-/* What the best word of the set costs behind the history. Long rows are those of short histories, which are asked for again and again: the last answers are
- * remembered. */
-static float best_cost(trl__lazy_graph *lazy, uint32_t set, int32_t history)
+/* Long rows are those of short histories, which are asked for again and again: the last answers are remembered. */
+static look_ahead look(trl__lazy_graph *lazy, uint32_t set, int32_t history)
 {
     const trl__ngram_rows *r = lazy->rows;
     best_slot *slot = NULL;
     if (r->shorter[history] < 0)
-        return trl__ngram_rows_own_best(r, set, history);
+        return (look_ahead){trl__ngram_rows_own_best(r, set, history), history};
     if (r->first[history + 1] - r->first[history] > LONG_ROW) {
         slot = best_slot_of(lazy, set, history);
         if (slot->set == set && slot->history == history)
-            return slot->cost;
+            return slot->best;
     }
-    float cost = trl__ngram_rows_own_best(r, set, history);
-    float backed = r->backing[history] + best_cost(lazy, set, r->shorter[history]); /* chains are short */
-    cost = backed < cost ? backed : cost;
+    float own = trl__ngram_rows_own_best(r, set, history);
+    look_ahead best = look(lazy, set, r->shorter[history]); /* chains are short */
+    best.cost += r->backing[history];
+    best.cost = own < best.cost ? own : best.cost;
+    best.begin = isinf(own) ? best.begin : history;
     if (slot)
-        *slot = (best_slot){set, history, cost};
-    return cost;
+        *slot = (best_slot){set, history, best};
+    return best;
 }
 
-/* Of a state that is reached from another; -1: from none. Most lead to the same words as that one. */
-static float bonus_of(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history)
+/* A cost behind `begin`, behind the history that backs off to it: summed up in the order of look(). */
+static float back_off(const trl__ngram_rows *r, int32_t history, int32_t begin, float cost)
+{
+    return history == begin ? cost : back_off(r, r->shorter[history], begin, cost) + r->backing[history];
+}
+
+/* Sets the bonus of state s, which is reached without a word from another; -1: it may be anything that leads to it. Whatever words it leads to the other one does, too: most
+ * often to the same, and rows that had none for the other have none for this one. */
+static void set_bonus(trl__lazy_graph *lazy, int32_t s, int32_t from, int32_t loop_state, int32_t history)
 {
     const trl__loop_state *state = &lazy->rows->states[loop_state];
-    if (state->set == 0)
-        return 0;
-    if (from >= 0) {
-        const int32_t *pair = trl__tuples_get(&lazy->pairs, from);
-        if (pair[1] == history && lazy->rows->states[pair[0]].set == state->set)
-            return lazy->bonus[from];
+    const int32_t *pair = from < 0 ? NULL : trl__tuples_get(&lazy->pairs, from);
+    uint32_t set = pair && pair[1] == history ? lazy->rows->states[pair[0]].set : 0; /* the other one's */
+    int32_t begin = set ? lazy->begin[from] : history;
+    lazy->bonus[s] = 0;
+    lazy->begin[s] = begin;
+    if (state->set && state->set == set) {
+        lazy->bonus[s] = lazy->bonus[from];
+    } else if (state->set) {
+        look_ahead best = look(lazy, state->set, begin);
+        lazy->bonus[s] = back_off(lazy->rows, history, begin, best.cost) - state->set_ahead;
+        lazy->begin[s] = best.begin;
     }
-    return best_cost(lazy, state->set, history) - state->set_ahead;
 }
 
 static int make_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, int32_t history, trl_error *err)
@@ -235,13 +258,13 @@ static int make_state(trl__lazy_graph *lazy, int32_t from, int32_t loop_state, i
     if (grow_states(lazy) < 0)
         return trl__fail_memory(err);
     int32_t s = g->states++;
-    float bonus = bonus_of(lazy, from, loop_state, history);
+    set_bonus(lazy, s, from, loop_state, history);
     g->first[s] = g->end[s] = NOT_YET;
     g->emitting[s] = state->silent ? 0 : NOT_YET;
     g->level[s] = state->level;
-    g->final[s] =
-        isinf(state->final) ? INFINITY : state->final - lazy->rows->end_ahead + lazy->rows->final[history] - bonus;
-    lazy->bonus[s] = bonus;
+    g->final[s] = isinf(state->final)
+                      ? INFINITY
+                      : state->final - lazy->rows->end_ahead + lazy->rows->final[history] - lazy->bonus[s];
     return 0;
 }
 
@@ -297,13 +320,16 @@ static uint32_t find_word(const trl__ngram_rows *r, int32_t history, int32_t wor
     return at < end && r->word[at] == word ? at : end;
 }
 
-/* All ways to the word behind the history that are needed. Those beyond MOST_WAYS are not compared. */
-static int draft_word(trl__lazy_graph *lazy, const trl__network_arc *arc, int32_t history, trl_error *err)
+/* All ways to the word behind the history that are needed; rows before that of `begin` lack it. Those beyond MOST_WAYS are not compared. */
+static int draft_word(trl__lazy_graph *lazy, const trl__network_arc *arc, int32_t history, int32_t begin,
+                      trl_error *err)
 {
     const trl__ngram_rows *r = lazy->rows;
     word_way ways[MOST_WAYS];
     int count = 0, code = 0;
     float before = arc->cost - r->ahead[arc->word];
+    for (; history != begin; history = r->shorter[history])
+        before += r->backing[history];
     for (int32_t h = history; code == 0 && h >= 0; before += r->backing[h], h = r->shorter[h])
         for (uint32_t i = find_word(r, h, arc->word); code == 0 && i < r->first[h + 1] && r->word[i] == arc->word;
              i++) {
@@ -325,13 +351,13 @@ static int draft_state(trl__lazy_graph *lazy, int32_t s, drafted_state *draft, t
     const int32_t *pair = trl__tuples_get(&lazy->pairs, s);
     const trl__loop_state *state = &lazy->rows->states[pair[0]];
     const trl__network_arc *arcs = lazy->loop->arcs + state->first;
-    int32_t history = pair[1];
+    int32_t history = pair[1], begin = lazy->begin[s];
     int code = 0;
     draft->state = s;
     for (uint32_t i = 0; code == 0 && i < state->arcs; i++) {
         if (i == state->silent)
             draft->emitting = lazy->draft_count;
-        code = arcs[i].word ? draft_word(lazy, &arcs[i], history, err)
+        code = arcs[i].word ? draft_word(lazy, &arcs[i], history, begin, err)
                             : draft_arc(lazy, &arcs[i], history, arcs[i].cost, err);
     }
     draft->end = lazy->draft_count;
@@ -347,7 +373,7 @@ static int add_arc(trl__lazy_graph *lazy, int32_t from, const drafted_arc *draft
     const trl__network_arc *arc = draft->arc;
     const int32_t *here = trl__tuples_get(&lazy->pairs, from);
     int is_loop = arc->next == here[0] && draft->history == here[1];
-    int32_t next = is_loop ? from : find_state(lazy, from, arc->next, draft->history, err);
+    int32_t next = is_loop ? from : find_state(lazy, arc->word ? -1 : from, arc->next, draft->history, err);
     if (next < 0)
         return next;
     if (isinf(lazy->bonus[next])) /* none of its words can follow */

@@ -453,9 +453,10 @@ static void compose(graph_case *c)
     must(trl__lazy_graph_create(c->graph, 0, &c->lazy, &err));
     must(trl__lazy_graph_begin(c->lazy, &err));
     c->walk = trl__lazy_graph_view(c->lazy);
-    for (int32_t s = 0; s < c->walk->states; s++)
+    for (int32_t s = 0; s < c->walk->states; s++) { /* there are more and more */
         must(trl__lazy_graph_want(c->lazy, s, &err));
-    must(trl__lazy_graph_expand(c->lazy, &err));
+        must(trl__lazy_graph_expand(c->lazy, &err));
+    }
     for (int32_t s = 0; s < c->walk->states; s++)
         for (uint64_t i = c->walk->first[s]; i < c->walk->emitting[s]; i++)
             assert_true(c->walk->level[c->walk->arcs[i].next] > c->walk->level[s]);
