@@ -2,6 +2,7 @@
  * the table, each at the next multiple of 64, zeros between, the table last), so one walk finds every wrong offset,
  * overlap and stray byte. Cost: one pass of XXH3 over the sections that don't check themselves.
  */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/container.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -393,6 +394,12 @@ int trl__container_from_memory(const char *name, const void *bytes, size_t size,
                                uint32_t newest_version, trl__container **out, trl_error *err)
 {
     return open_container(name, bytes ? bytes : "", size, kind, newest_version, out, err);
+}
+
+void trl__container_rest(const trl__container *container)
+{
+    if (container->mapped)
+        (void)madvise(container->bytes, (size_t)container->size, MADV_DONTNEED);
 }
 
 void trl__container_close(trl__container *container)

@@ -46,6 +46,9 @@ int trl__container_open(const char *path, const char *kind, uint32_t newest_vers
                         trl_error *err);
 void trl__container_close(trl__container *container);
 
+/* All of it was read to be checked, and little is needed soon: a mapped file's pages go back to the system, from where they return when they are read. */
+void trl__container_rest(const trl__container *container);
+
 /* The same from memory (a copy is made); `name` stands for the file in messages. */
 int trl__container_from_memory(const char *name, const void *bytes, size_t size, const char *kind,
                                uint32_t newest_version, trl__container **out, trl_error *err);

@@ -189,11 +189,13 @@ int trl__graph_from_container(trl__container *file, trl_graph **out, trl_error *
     }
     g->file = file;
     int code = read_sections(g, err);
-    if (code < 0)
+    if (code < 0) {
         trl_graph_destroy(g);
-    else
-        *out = g;
-    return code;
+        return code;
+    }
+    trl__container_rest(g->file);
+    *out = g;
+    return 0;
 }
 
 int trl_graph_read(const char *path, trl_graph **out, trl_error *err)

@@ -52,6 +52,8 @@ static void reads_what_was_written(void **state)
     write_example(temp_path("c"));
     assert_int_equal(trl__container_open(temp_path("c"), "example", 2, &c, &err), 0);
     check_example(c);
+    trl__container_rest(c);
+    check_example(c);
     trl__container_close(c);
     size_t size;
     unsigned char *bytes = temp_read("c", &size);
