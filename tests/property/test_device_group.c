@@ -144,7 +144,7 @@ static void members_take_turns(void **state)
     (void)state;
     static outcome expected, got;
     random_search *r[MOST];
-    char name[64] = "cpu,cpu:base";
+    char name[64] = "cpu,cpu:ref";
     if (lose)
         strcat(name, ",cuda:0,cuda:1");
     if (WITH_DRIVERS)
