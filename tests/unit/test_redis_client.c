@@ -172,7 +172,7 @@ static int run_against(const char *slots, const char *get, trl__redis_request re
     trl__memory_fail_after(failing);
     int code = trl__redis_open(&settings, &redis, err);
     for (size_t i = 0; i < REQUESTS; i++)
-        requests[i] = (trl__redis_request){.key = "abcde" + i, .key_size = 1};
+        requests[i] = (trl__redis_request){.key = &"abcde"[i], .key_size = 1};
     if (code == 0)
         code = trl__redis_run(redis, requests, REQUESTS, err);
     trl__memory_fail_after(0);
