@@ -64,7 +64,7 @@ static void compare(trl_bam_store *store, trl__lookup *lookup)
 int main(int argc, char **argv)
 {
     trl_bam_store *store;
-    trl__lookup *lookup;
+    trl__lookup *lookup = NULL;
     trl_error err;
     char line[100];
     if (argc != 3)
