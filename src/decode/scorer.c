@@ -7,7 +7,7 @@
 #define PIECE_ROWS 8    /* tied states that a thread scores at a time */
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
-#define SHORT_GROUP 4   /* frames of a group where scoring several at once saves nothing; a part of TRL__GROUP_FRAMES */
+#define SHORT_GROUP 4   /* frames of a group where scoring more at once saves nothing; a part of TRL__GROUP_FRAMES */
 
 trl__scorer_options trl__scorer_defaults(void)
 {

@@ -74,10 +74,6 @@ template <typename T> T atomicCAS(T *at, T expected, T value)
     *at = old == expected ? value : old;
     return old;
 }
-template <typename T> T atomicExch(T *at, T value)
-{
-    return std::exchange(*at, value);
-}
 
 /* The same bits as another type. */
 template <typename To, typename From> To shim_bits(From from)

@@ -283,6 +283,20 @@ static void a_stream_is_the_same(void **state)
     assert_true(pieces > 100 && forced > 10);
 }
 
+/* A search in this way has the lattice of one alone; frees everything. */
+static void ends_as_alone(searcher *s, test_case *c, const search_way *way)
+{
+    trl__decoder_counts alone;
+    const trl__raw_lattice *raw;
+    trl__raw_lattice whole = search_alone(c, &alone);
+    assert_int_equal(search(s, c, way, NULL), 0);
+    assert_int_equal(trl__decoder_finish(s->decoder, &raw, NULL), 0);
+    assert_same_lattice(raw, &whole);
+    free_lattice(&whole);
+    free_searcher(s);
+    free_case(c);
+}
+
 /* ---- what can go wrong ---- */
 
 /* The error comes out, and the next utterance is as good as ever. */
@@ -293,9 +307,7 @@ static void a_maker_may_fail(void **state)
     int failed = 0;
     for (int i = 0; i < 150; i++) {
         test_case c;
-        trl__decoder_counts alone;
         trl_error err;
-        const trl__raw_lattice *raw;
         make_random_case(&c, &r);
         search_way way = random_way(&r);
         searcher s = make_searcher(&c, &way);
@@ -311,13 +323,7 @@ static void a_maker_may_fail(void **state)
         }
         failed += code < 0;
         atomic_store(&c.fails_from, INT32_MAX);
-        trl__raw_lattice whole = search_alone(&c, &alone);
-        assert_int_equal(search(&s, &c, &way, NULL), 0);
-        assert_int_equal(trl__decoder_finish(s.decoder, &raw, NULL), 0);
-        assert_same_lattice(raw, &whole);
-        free_lattice(&whole);
-        free_searcher(&s);
-        free_case(&c);
+        ends_as_alone(&s, &c, &way);
     }
     assert_true(failed > 30);
 }
@@ -329,18 +335,10 @@ static void a_full_buffer_makes_the_device_wait(void **state)
     random_source r = {31};
     for (int i = 0; i < 3; i++) {
         test_case c;
-        trl__decoder_counts alone;
-        const trl__raw_lattice *raw;
         search_way way = {.scores = {.way = TRL__SCORES_AHEAD, .ahead = 150, .is_filled = 1}};
         make_case(&c, 30, 190, 700, &r);
-        trl__raw_lattice whole = search_alone(&c, &alone);
         searcher s = make_searcher(&c, &way);
-        assert_int_equal(search(&s, &c, &way, NULL), 0);
-        assert_int_equal(trl__decoder_finish(s.decoder, &raw, NULL), 0);
-        assert_same_lattice(raw, &whole);
-        free_lattice(&whole);
-        free_searcher(&s);
-        free_case(&c);
+        ends_as_alone(&s, &c, &way);
     }
 }
 
