@@ -2,12 +2,19 @@
 #
 #     start_redis FOLDER MASTERS REPLICAS [SETTING …]     # ports[i], redis_processes[i]; each master has so many replicas
 
-free_ports() { # COUNT: as many numbers, of ports that nobody has now
+# As many numbers of ports that nobody has now, below those that the system gives to outgoing connections: nobody takes one unasked
+# before its server does.
+free_ports() { # COUNT
     python3 -c '
-import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
+import random, socket, sys
+sockets = []
+while len(sockets) < int(sys.argv[1]):
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", random.randint(12000, 32000)))
+        sockets.append(s)
+    except OSError:
+        s.close()
 print(*[s.getsockname()[1] for s in sockets])' "$1"
 }
 

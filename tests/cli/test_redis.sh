@@ -68,7 +68,7 @@ cmp from-disk from-servers || wrong "other scores from servers than from the dis
 
 # ---- Looking up, by one client through everything ----
 begin() { # SECONDS: a client that waits so long for another server
-    coproc client { TRELLIS_REDIS_TIMEOUT=1 TRELLIS_REDIS_WAIT=$1 "${lookup[@]}" "$where"; }
+    coproc client { TRELLIS_REDIS_TIMEOUT=10 TRELLIS_REDIS_WAIT=$1 "${lookup[@]}" "$where"; }
     # shellcheck disable=SC2154
     client_process=$client_PID client_input=${client[1]}
 }

@@ -15,7 +15,7 @@ FUNCTION float8 power_of_two(float8 x)
     p = fma(p, f, 2.4022651e-1f);
     p = fma(p, f, 6.9314718e-1f);
     p = fma(p, f, 1.0f);
-    return as_float8(max((convert_int8(whole) + 127) << 23, 0)) * p;
+    return as_float8(max((convert_int8(whole) + 127) << 23, (int8)0)) * p;
 }
 
 /* log2(x) for x >= 1, to 2e-7: exponent, then the series of atanh. */
