@@ -1,4 +1,6 @@
 /* The back-off acoustic model: the reducer on a stream of contexts shaped like [001]'s Tables V and VI, one large mixture, sort, look-ups, memory. */
+#include "bam_rescoring.h"
+#include "bam_series.h"
 #include "bench.h"
 #include "bench_bam_redis.h"
 #include "child_process.h"
@@ -376,6 +378,10 @@ static int bench_run(const bench_options *options, json_t *result)
 {
     sizes z = choose(options);
     char folder[4096];
+    if (options->corpus && strcmp(options->corpus, "synthesised") == 0) {
+        bench_bam_series(options, result);
+        return 0;
+    }
     float *frames = make_frames();
     bench_folder(folder, sizeof folder);
     measure_memory(&z, frames, folder, result);
@@ -385,6 +391,7 @@ static int bench_run(const bench_options *options, json_t *result)
     measure_sort(&z, frames, folder, result);
     measure_lookups(&z, folder, result);
     bench_redis_lookups(folder, z.served, z.batches, result);
+    bench_bam_rescoring(options, folder, result);
     bench_remove_folder(folder);
     free(frames);
     return 0;

@@ -13,14 +13,14 @@
 static const char *const their_runs[] = {"3:1", "3:0.5", "3:0.65", "3:0.8", "3:1.2", "1:0.5", "1:0.65", "1:0.8", "1:1"};
 static const double our_beams[] = {0, 6, 7, 8, 9, 10, 11, 12, 13, 14}; /* 0: the default */
 
-static size_t their_run_count(const bench_options *o)
+static size_t their_run_count(const bench_options *o, const lvcsr_task *t)
 {
-    return o->tiny ? 1 : o->quick ? 3 : sizeof their_runs / sizeof *their_runs;
+    return o->tiny ? 1 : t->is_long ? 2 : o->quick ? 3 : sizeof their_runs / sizeof *their_runs;
 }
 
-static int is_our_run(const bench_options *o, size_t i)
+static int is_our_run(const bench_options *o, const lvcsr_task *t, size_t i)
 {
-    return i == 0 || (!o->tiny && (!o->quick || i % 2 == 0));
+    return i == 0 || (!o->tiny && ((!o->quick && !t->is_long) || i % 2 == 0));
 }
 
 /* ---- The task's files ---- */
@@ -100,9 +100,9 @@ static lvcsr_run read_run(const lvcsr_task *t, const json_t *json)
 static int run_theirs(lvcsr_bench *b, const lvcsr_task *t, lvcsr_comparison *found)
 {
     char arguments[13000];
-    size_t count = their_run_count(b->options), used;
+    size_t count = their_run_count(b->options, t), used;
     used = (size_t)snprintf(arguments, sizeof arguments, "'%.4000s/list.txt' '%.4000s/theirs' '%.4000s'", t->folder,
-                            t->folder, t->language ? t->language : "");
+                            t->folder, t->language);
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(arguments + used, sizeof arguments - used, " %s", their_runs[i]);
     json_t *result = train_run_peer("pocketsphinx_decode.py", arguments);
@@ -141,7 +141,7 @@ static void prepare_graph(void *user)
     trl_lexicon *lexicon;
     trl_fst *grammar;
     trl_model *model = read_model();
-    if (!w->task->language) {
+    if (!w->task->language[0]) {
         bench_check(trl_graph_installed(LVCSR_MODEL, model, NULL, NULL, &graph, &err), &err);
         return;
     }
@@ -173,8 +173,8 @@ static void decode(void *user)
     o.beam = w->run->beam > 0 ? w->run->beam : o.beam;
     o.likelihood_mode = TRL_LIKELIHOODS_BLOCK; /* trials would be counted, and chosen by a clock that others disturb */
     trl_model *model = read_model();
-    bench_check(w->task->language ? trl_graph_read(w->graph, &graph, &err)
-                                  : trl_graph_installed(LVCSR_MODEL, model, NULL, NULL, &graph, &err),
+    bench_check(w->task->language[0] ? trl_graph_read(w->graph, &graph, &err)
+                                     : trl_graph_installed(LVCSR_MODEL, model, NULL, NULL, &graph, &err),
                 &err);
     bench_check(trl_findings_create(&findings, &err), &err);
     snprintf(path, sizeof path, "%.4000s/manifest.tsv", w->task->folder);
@@ -197,7 +197,7 @@ static void run_ours(const lvcsr_bench *b, const lvcsr_task *t, lvcsr_comparison
     snprintf(w.graph, sizeof w.graph, "%.4000s/graph.trg", t->folder);
     child_run(prepare_graph, &w);
     for (size_t i = 0; i < sizeof our_beams / sizeof *our_beams; i++) {
-        if (!is_our_run(b->options, i))
+        if (!is_our_run(b->options, t, i))
             continue;
         *w.run = (lvcsr_run){.beam = our_beams[i]};
         snprintf(w.words, sizeof w.words, "%.4000s/ours-%zu.txt", t->folder, i);

@@ -36,8 +36,9 @@ typedef struct lvcsr_comparison {
 
 typedef struct lvcsr_task {
     const char *name;
-    const char *language; /* ARPA file for both; NULL: the installed model's own */
-    char folder[4096];    /* list.txt, manifest.tsv, said.txt, and what was recognised */
+    char language[4200]; /* ARPA file for both; "": the installed model's own */
+    int is_long;         /* one beam of theirs besides the default, and every second of ours */
+    char folder[4096];   /* list.txt, manifest.tsv, said.txt, and what was recognised */
     FILE *list, *manifest, *said;
     size_t count;
 } lvcsr_task;

@@ -1,7 +1,6 @@
 #include "lvcsr_speech.h"
 #include "lvcsr_voices.h"
 #include "base/random.h"
-#include "bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,11 +123,28 @@ static void name_files(lvcsr_speech *speech)
     snprintf(speech->arpa, sizeof speech->arpa, "%.4000s/words.arpa", speech->folder);
 }
 
-int lvcsr_speech_is_there(const lvcsr_speech_sizes *sizes)
+static const lvcsr_speech_sizes full = {
+    .text = {150000, 60000, 1e-8}, .train = 10.3 * 3600, .test = 1900, .train_speakers = 60, .test_speakers = 18};
+static const lvcsr_speech_sizes small = {
+    .text = {10000, 5000, 0}, .train = 900, .test = 60, .train_speakers = 20, .test_speakers = 6};
+static const lvcsr_speech_sizes tiny = {
+    .text = {2000, 1000, 0}, .train = 100, .test = 20, .train_speakers = 20, .test_speakers = 5};
+
+static int is_there(const lvcsr_speech_sizes *sizes)
 {
     char folder[4096];
     name_folder(sizes, folder);
     return access(folder, R_OK) == 0;
+}
+
+const lvcsr_speech_sizes *lvcsr_speech_choose(const bench_options *o)
+{
+    return o->tiny ? &tiny : o->quick && !is_there(&full) ? &small : &full;
+}
+
+int lvcsr_speech_is_full(const lvcsr_speech_sizes *sizes)
+{
+    return sizes == &full;
 }
 
 static void make_all(const lvcsr_speech_sizes *sizes, const char *folder)
@@ -172,7 +188,7 @@ const char *lvcsr_speech_open(lvcsr_speech *speech, const lvcsr_speech_sizes *si
     char folder[4096];
     name_folder(sizes, speech->folder);
     name_files(speech);
-    if (lvcsr_speech_is_there(sizes))
+    if (is_there(sizes))
         return NULL;
     if (!why)
         why = lvcsr_voices_missing();

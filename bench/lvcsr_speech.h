@@ -1,7 +1,7 @@
 /* Synthesised speech of a large vocabulary in many voices, for training and testing: made once, and kept under the build folder.
  *
  *     lvcsr_speech speech;
- *     const char *why = lvcsr_speech_open(&speech, &sizes);     // NULL, or why there is none
+ *     const char *why = lvcsr_speech_open(&speech, lvcsr_speech_choose(options));     // NULL, or why there is none
  *     trl_corpus_read(speech.train, …); trl_corpus_read(speech.test, …); speech.lexicon, speech.arpa
  *
  * The folder's name has a hash of all that it is made from; a folder that is complete is used again. espeak-ng and flite speak, each sentence in a process of its
@@ -11,6 +11,7 @@
 #ifndef TRELLIS_BENCH_LVCSR_SPEECH_H
 #define TRELLIS_BENCH_LVCSR_SPEECH_H
 
+#include "bench.h"
 #include "lvcsr_text.h"
 
 typedef struct lvcsr_speech_sizes {
@@ -27,7 +28,8 @@ typedef struct lvcsr_speech {
 
 const char *lvcsr_speech_open(lvcsr_speech *speech, const lvcsr_speech_sizes *sizes);
 
-/* 1: it is there already, nothing would have to be made. */
-int lvcsr_speech_is_there(const lvcsr_speech_sizes *sizes);
+/* Ten hours to train with and half an hour to test with; with --quick only where an earlier run has left them, else less. */
+const lvcsr_speech_sizes *lvcsr_speech_choose(const bench_options *o);
+int lvcsr_speech_is_full(const lvcsr_speech_sizes *sizes);
 
 #endif

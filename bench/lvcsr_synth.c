@@ -20,45 +20,29 @@ typedef struct synth_sizes {
     double beam[MOST_BEAMS]; /* from narrow to wide */
 } synth_sizes;
 
-static const synth_sizes full = {.task = {.speech = {.text = {150000, 60000, 1e-8},
-                                                     .train = 10.3 * 3600,
-                                                     .test = 1900,
-                                                     .train_speakers = 60,
-                                                     .test_speakers = 18},
-                                          .leaves = 4600,
-                                          .iterations = 2,
-                                          .mono_every = 8,
-                                          .every = 1},
+static const synth_sizes full = {.task = {.leaves = 4600, .iterations = 2, .mono_every = 8, .every = 1},
                                  .timed = 30,
                                  .runs = 3,
                                  .beams = 6,
                                  .beam = {5, 6.5, 8, 10, 12.5, 15}};
-static const synth_sizes small = {
-    .task = {.speech = {.text = {10000, 5000, 0}, .train = 900, .test = 60, .train_speakers = 20, .test_speakers = 6},
-             .leaves = 300,
-             .iterations = 1,
-             .mono_every = 1,
-             .every = 1},
-    .timed = 4,
-    .runs = 1,
-    .beams = 3,
-    .beam = {7, 10, 14}};
-static const synth_sizes tiny = {
-    .task = {.speech = {.text = {2000, 1000, 0}, .train = 100, .test = 20, .train_speakers = 20, .test_speakers = 5},
-             .leaves = 60,
-             .iterations = 1,
-             .mono_every = 1,
-             .every = 1},
-    .timed = 4,
-    .runs = 1,
-    .beams = 2,
-    .beam = {8, 11}};
+static const synth_sizes small = {.task = {.leaves = 300, .iterations = 1, .mono_every = 1, .every = 1},
+                                  .timed = 4,
+                                  .runs = 1,
+                                  .beams = 3,
+                                  .beam = {7, 10, 14}};
+static const synth_sizes tiny = {.task = {.leaves = 60, .iterations = 1, .mono_every = 1, .every = 1},
+                                 .timed = 4,
+                                 .runs = 1,
+                                 .beams = 2,
+                                 .beam = {8, 11}};
 
 /* With --quick what an earlier run in full left, measured less thoroughly. */
 static synth_sizes choose_sizes(const bench_options *o)
 {
-    synth_sizes sizes = o->tiny ? tiny : o->quick && !lvcsr_speech_is_there(&full.task.speech) ? small : full;
-    if (o->quick && sizes.task.leaves == full.task.leaves) {
+    const lvcsr_speech_sizes *speech = lvcsr_speech_choose(o);
+    synth_sizes sizes = o->tiny ? tiny : lvcsr_speech_is_full(speech) ? full : small;
+    sizes.task.speech = *speech;
+    if (o->quick && lvcsr_speech_is_full(speech)) {
         sizes.task.every = 20;
         sizes.timed = 6;
         sizes.runs = 1;
