@@ -159,7 +159,7 @@ static void list(const machine_task *task, const char *name, machine_cost costs[
 
 void device_machines(const bench_options *o, json_t *result, json_t *operations)
 {
-    static const char *const names[] = {"opencl:0:cpu", "opencl:0:gpu"};
+    static const char *const names[] = {"opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
     machine_task task = make_task(o);
     machine_cost own[METHODS][OPERATIONS], costs[METHODS][OPERATIONS];
     double wanted[OPERATIONS];
@@ -168,7 +168,7 @@ void device_machines(const bench_options *o, json_t *result, json_t *operations)
     draw_inputs(&task);
     measure(&task, NULL, runs, wanted, own);
     list(&task, "cpu", own, own[0], operations);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         trl__device *device;
         if (trl__device_open(names[i], 0, &device, &err) < 0) {
             if (i == 0)
