@@ -13,8 +13,10 @@
 /* For programs that take long: the thread sanitizer, which makes them ten times slower, sees the tests with threads in their names. */
 #ifdef __SANITIZE_THREAD__
 #define RUN_LONG(tests) (cmocka_set_test_filter("*threads*"), RUN(tests))
+#define OF_THREADS(count) ((count) / 4) /* random cases of those with threads all over */
 #else
 #define RUN_LONG(tests) RUN(tests)
+#define OF_THREADS(count) (count)
 #endif
 
 #endif
