@@ -121,6 +121,8 @@ replica=
 for i in 3 4 5; do
     [[ $(ask_redis "${ports[i]}" ROLE) != *"${ports[2]}"* ]] || replica=$i
 done
+until_replicated "${ports[2]}" "${ports[replica]}" || wrong "the replica lags: $(tail -n 3 "servers/$replica/log")"
+die_after 1500 "${ports[@]:0:6}"
 kill -9 "${redis_processes[2]}"
 looks "a master killed" "$mphones" "$mphones lost 0"
 [[ $(ask_redis "${ports[replica]}" ROLE) == master* ]] || wrong "the replica is no master"
