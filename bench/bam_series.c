@@ -31,21 +31,6 @@ static void run_series(void *user)
     _exit(127);
 }
 
-static json_t *read_series(void)
-{
-    json_t *series = json_array();
-    double hours, order, mphones, sampled, gaussians, wer, first;
-    FILE *file = fopen(FOLDER "/series.tsv", "r");
-    while (file && fscanf(file, "%lf %lf %lf %lf %lf %lf %lf", &hours, &order, &mphones, &sampled, &gaussians, &wer,
-                          &first) == 7)
-        json_array_append_new(series, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "hours", hours, "order", order,
-                                                "mphones", mphones, "sampled", sampled, "gaussians", gaussians, "wer",
-                                                wer, "wer_first_pass", first));
-    if (file)
-        fclose(file);
-    return series;
-}
-
 void bench_bam_series(const bench_options *options, json_t *result)
 {
     lvcsr_speech speech;
@@ -59,5 +44,5 @@ void bench_bam_series(const bench_options *options, json_t *result)
     bench_remove_folder(FOLDER);
     mkdir(FOLDER, 0777);
     child_run(run_series, &work);
-    json_object_set_new(result, "series", read_series());
+    json_object_set_new(result, "series", json_load_file(FOLDER "/series.json", 0, NULL));
 }

@@ -4,8 +4,8 @@
 #     bench/bam_series.sh TRELLIS SPEECH HOURS MIN MAX LEAVES
 #
 # SPEECH has train/, test/, lexicon.txt, words.arpa; HOURS are those of train. In the current folder: first pass triphones of every eighth utterance; stores of M = 1, 2, 3
-# from an eighth, a quarter, half and all of the data, with at least MIN and at most MAX frames per M-phone; weights from half of the test's speakers, the errors of series.tsv
-# from the others: hours, M, M-phones, those of them that a sample was taken of, Gaussians, WER, WER of the first pass.
+# from an eighth, a quarter, half and all of the data, with at least MIN and at most MAX frames per M-phone; weights from half of the test's speakers, the errors of series.json
+# from the others. A row has hours, M, M-phones, those of them that a sample was taken of, Gaussians, WER, WER of the first pass.
 set -euo pipefail
 trellis=$1 speech=$2 hours=$3 least=$4 most=$5 leaves=$6
 
@@ -47,4 +47,7 @@ done
 # One choice of weights, made where there is most data.
 read -ra weights <<<"$("$trellis" bam tune dev/text dev-8-1 dev-8-2 dev-8-3 2>&1 >tuned | sed -n 's/.*best:.*\(--lambda.*\)/\1/p')"
 "$trellis" bam eval test/text "${rows[@]}" "${weights[@]}" --hits --plot-data data.svg --plot-size size.svg | tee eval
-awk '/^[0-9.]+ .*first pass,/ && !first { first = $1 } /^[0-9.]+ .* BAM / { print $1, first }' eval | paste -d ' ' sizes - >series.tsv
+awk '/^[0-9.]+ .*first pass,/ && !first { first = $1 } /^[0-9.]+ .* BAM / { print $1, first }' eval | paste -d ' ' sizes - | awk '
+    { printf "%s{\"hours\": %s, \"order\": %s, \"mphones\": %s, \"sampled\": %s, \"gaussians\": %s, \"wer\": %s, \"wer_first_pass\": %s}",
+        NR == 1 ? "[" : ",\n ", $1, $2, $3, $4, $5, $6, $7 }
+    END { print "]" }' >series.json
