@@ -345,7 +345,7 @@ static void test_all_paths(void **state)
     (void)state;
     static brute b;
     size_t copies = 0, paths = 0;
-    for (uint64_t i = 0; i < 1500; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(1500); i++) {
         align_case c;
         make_case(&c, &b, 400000 + i);
         count_paths(&b);
@@ -370,7 +370,7 @@ static void test_all_paths(void **state)
         trl__free(said);
         close_case(&c);
     }
-    assert_true(copies > 1500 && paths > 30000);
+    assert_true(copies > RANDOM_CASES(1500) && paths > RANDOM_CASES(30000));
 }
 
 static trl__search_result search(align_case *c, int margin, const trl__run *previous, size_t count)
@@ -399,7 +399,7 @@ static void test_best_path(void **state)
     (void)state;
     static brute b;
     int aligned = 0;
-    for (uint64_t i = 0; i < 3000; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(3000); i++) {
         align_case c;
         make_case(&c, &b, i);
         count_paths(&b);
@@ -424,7 +424,7 @@ static void test_margins(void **state)
     (void)state;
     static brute b;
     int redone = 0;
-    for (uint64_t i = 0; i < 1500; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(1500); i++) {
         align_case c;
         int32_t first[MOST_NODES], end[MOST_NODES];
         trl__bands bands = {first, end};
@@ -451,7 +451,7 @@ static void test_margins(void **state)
         }
         close_case(&c);
     }
-    assert_true(redone > 10);
+    assert_true(redone > RANDOM_CASES(10));
 }
 
 /* ---- Baum-Welch ---- */
@@ -500,7 +500,7 @@ static void test_posteriors(void **state)
 {
     (void)state;
     static brute b;
-    for (uint64_t i = 0; i < 1500; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(1500); i++) {
         align_case c;
         make_case(&c, &b, 200000 + i);
         count_paths(&b);
@@ -530,7 +530,7 @@ static void test_scaled_posteriors_in_a_margin(void **state)
 {
     (void)state;
     static brute b;
-    for (uint64_t i = 0; i < 1000; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(1000); i++) {
         align_case c;
         int32_t first[MOST_NODES], end[MOST_NODES];
         trl__bands bands = {first, end};

@@ -2,7 +2,7 @@
  * whatever the order of records, however often they come, and wherever the stream is cut. */
 #include "bam_fixture.h"
 
-#define CASES OF_THREADS(12)
+#define CASES RANDOM_CASES(12)
 
 /* ---- the definition ---- */
 

@@ -4,7 +4,7 @@
 #include "cmocka_test.h"
 #include "small_trainer.h"
 
-enum { CASES = 1000, ROUNDS = 5 };
+enum { CASES = RANDOM_CASES(1000), ROUNDS = 5 };
 
 static void check_never_falls(trl_em em)
 {

@@ -39,7 +39,7 @@ static void acceptors_keep_their_meaning(void **state)
 {
     (void)state;
     random_source r = {1};
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < RANDOM_CASES(6000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.acceptor = 1;
         kind.epsilons = random_below(&r, 2) * 0.2;
@@ -59,7 +59,7 @@ static void large_subsets_are_sorted(void **state)
 {
     (void)state;
     random_source r = {10};
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < RANDOM_CASES(40); round++) {
         int32_t labels[60], states = 600;
         trl_fst *fst, *det;
         assert_int_equal(trl_fst_create(TRL_TROPICAL, &fst, NULL), 0);
@@ -88,7 +88,7 @@ static void cycles_without_weights_can_always_be_determinized(void **state)
 {
     (void)state;
     random_source r = {2};
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < RANDOM_CASES(3000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.acceptor = kind.cyclic = kind.unweighted = 1;
         if (kind.semiring == TRL_LOG || kind.semiring == TRL_REAL)
@@ -108,7 +108,7 @@ static void cycles_with_weights_end_or_meet_the_limit(void **state)
     (void)state;
     random_source r = {3};
     int done = 0, stopped = 0;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < RANDOM_CASES(2000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.acceptor = kind.cyclic = 1;
         trl_fst *fst = random_machine(&kind, &r), *det;
@@ -128,7 +128,7 @@ static void cycles_with_weights_end_or_meet_the_limit(void **state)
         trl_fst_destroy(fst);
         trl_fst_destroy(det);
     }
-    assert_true(done > 200 && stopped > 20);
+    assert_true(done > RANDOM_CASES(200) && stopped > RANDOM_CASES(20));
 }
 
 static void functional_means_one_output_for_each_input(void **state)
@@ -137,7 +137,7 @@ static void functional_means_one_output_for_each_input(void **state)
     static path_list before;
     random_source r = {4};
     int functional = 0, refused = 0;
-    for (int round = 0; round < 8000; round++) {
+    for (int round = 0; round < RANDOM_CASES(8000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.epsilons = random_below(&r, 2) * 0.3;
         trl_fst *fst = random_machine(&kind, &r), *det;
@@ -154,7 +154,7 @@ static void functional_means_one_output_for_each_input(void **state)
         trl_fst_destroy(fst);
         trl_fst_destroy(det);
     }
-    assert_true(functional > 1000 && refused > 1000);
+    assert_true(functional > RANDOM_CASES(1000) && refused > RANDOM_CASES(1000));
 }
 
 static void add_arc(trl_fst *fst, int32_t from, int32_t x, int32_t y, float w, int32_t to)
@@ -197,7 +197,7 @@ static void lexicons_become_trees(void **state)
 {
     (void)state;
     random_source r = {5};
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < RANDOM_CASES(3000); round++) {
         trl_fst *fst = random_lexicon((trl_semiring)(round % 4), &r), *det;
         trl_determinize_options o = exact_options((trl_determinize_kind)(round / 4 % 2));
         o.most_states = trl_fst_states(fst);
@@ -213,7 +213,7 @@ static void all_outputs_stay_where_there_are_several(void **state)
 {
     (void)state;
     random_source r = {6};
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < RANDOM_CASES(6000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.epsilons = random_below(&r, 2) * 0.3;
         trl_fst *fst = random_machine(&kind, &r), *det;
@@ -242,7 +242,7 @@ static void of_several_outputs_the_best_stays(void **state)
     (void)state;
     static path_list before, after;
     random_source r = {7};
-    for (int round = 0; round < 4000; round++) {
+    for (int round = 0; round < RANDOM_CASES(4000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.semiring = round % 2 ? TRL_LATTICE : TRL_TROPICAL;
         trl_fst *fst = random_machine(&kind, &r), *det;
@@ -308,7 +308,7 @@ static void pruning_keeps_what_is_near_the_best(void **state)
     (void)state;
     static path_list before;
     random_source r = {8};
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < RANDOM_CASES(6000); round++) {
         machine_kind kind = some_kind(round, &r);
         kind.semiring = round % 2 ? TRL_LATTICE : TRL_TROPICAL;
         kind.acceptor = round / 2 % 2;
@@ -391,7 +391,7 @@ static void sums_of_shares_are_one(void **state)
 {
     (void)state;
     random_source r = {11};
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < RANDOM_CASES(2000); round++) {
         trl_semiring semiring = round % 2 ? TRL_LOG : TRL_REAL;
         trl_fst *fst = new_machine(semiring, 2, 1), *det;
         for (int i = 0; i < 5; i++)

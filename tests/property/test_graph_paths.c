@@ -400,7 +400,7 @@ static void test_strings(void **state)
 {
     (void)state;
     size_t built = 0, found = 0, timeless = 0;
-    for (uint64_t i = 0; i < 2500; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(2500); i++) {
         dice d = {.seed = 5, .stream = i};
         graph_case c;
         make_case(&c, &d, i % 2 == 0);
@@ -421,7 +421,7 @@ static void test_strings(void **state)
         }
         close_graph_case(&c);
     }
-    assert_true(built > 1000 && found > 50000 && timeless > 10);
+    assert_true(built > RANDOM_CASES(1000) && found > RANDOM_CASES(50000) && timeless > RANDOM_CASES(10));
 }
 
 /* ---- Composition while searching ---- */
@@ -466,7 +466,7 @@ static void test_strings_of_compositions(void **state)
 {
     (void)state;
     size_t built = 0, found = 0, ahead = 0;
-    for (uint64_t i = 0; i < 800; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(800); i++) {
         dice d = {.seed = 7, .stream = i};
         graph_case c;
         int32_t own_word[20] = {0};
@@ -490,7 +490,7 @@ static void test_strings_of_compositions(void **state)
         }
         close_graph_case(&c);
     }
-    assert_true(built > 300 && found > 10000 && ahead > 1000);
+    assert_true(built > RANDOM_CASES(300) && found > RANDOM_CASES(10000) && ahead > RANDOM_CASES(1000));
 }
 
 /* The best path by frames, over all states. */
@@ -546,7 +546,7 @@ static void test_best_path_is_the_alignment(void **state)
 {
     (void)state;
     size_t aligned = 0;
-    for (uint64_t i = 0; i < 1500; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(1500); i++) {
         dice d = {.seed = 6, .stream = i};
         graph_case c;
         make_case(&c, &d, 0);
@@ -568,7 +568,7 @@ static void test_best_path_is_the_alignment(void **state)
         aligned += r.status == TRL__ALIGNED;
         close_graph_case(&c);
     }
-    assert_true(aligned > 700);
+    assert_true(aligned > RANDOM_CASES(700));
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "decode/best_words.h"
 
-#define CASES 20000
+#define CASES RANDOM_CASES(20000)
 #define SCALE 0.5
 
 static const trl_lattice_scale scale = {SCALE, 1, 0};

@@ -183,7 +183,7 @@ static void strings_and_costs_are_those_of_the_whole_graph(void **state)
 {
     (void)state;
     size_t compared = 0;
-    for (uint64_t i = 0; i < 150; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(150); i++) {
         lazy_case c;
         trl_lattice *whole, *lazy;
         make_case(&c, i);
@@ -208,7 +208,7 @@ static void strings_and_costs_are_those_of_the_whole_graph(void **state)
         trl__decoder_destroy(e);
         free_case(&c);
     }
-    assert_true(compared > 400);
+    assert_true(compared > RANDOM_CASES(400));
 }
 
 /* Without memory, all is forgotten between utterances and what is not needed in every frame. */
@@ -216,7 +216,7 @@ static void memory_does_not_matter(void **state)
 {
     (void)state;
     size_t arcs = 0;
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(100); i++) {
         lazy_case c;
         make_case(&c, 1000 + i);
         trl__decoder *d = open_decoder(c.lazy, i % 2 ? INFINITY : 6, 5, 1 << 20);
@@ -231,7 +231,7 @@ static void memory_does_not_matter(void **state)
         trl__decoder_destroy(e);
         free_case(&c);
     }
-    assert_true(arcs > 10000);
+    assert_true(arcs > RANDOM_CASES(10000));
 }
 
 /* Threads meet states in another order, and so do searches that have searched something else before: their numbers differ, and nothing else does. */
@@ -239,7 +239,7 @@ static void threads_and_the_past_do_not_matter(void **state)
 {
     (void)state;
     size_t arcs = 0;
-    for (uint64_t i = 0; i < 60; i++) {
+    for (uint64_t i = 0; i < RANDOM_CASES(60); i++) {
         lazy_case c;
         trl__team *team;
         make_case(&c, 2000 + i);
@@ -265,7 +265,7 @@ static void threads_and_the_past_do_not_matter(void **state)
         trl__team_destroy(team);
         free_case(&c);
     }
-    assert_true(arcs > 5000);
+    assert_true(arcs > RANDOM_CASES(5000));
 }
 
 static void running_out_of_memory_is_survived(void **state)
@@ -328,7 +328,7 @@ static void places_in_rows_are_found(void **state)
     (void)state;
     static int32_t words[LONGEST_ROW];
     trl__ngram_rows rows = {.word = words};
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < RANDOM_CASES(300); seed++) {
         dice d = {.seed = seed, .stream = 77};
         uint32_t count = random_row(&d, words);
         for (int k = 0; k < 50; k++) {

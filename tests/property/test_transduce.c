@@ -146,7 +146,7 @@ static machine_kind some_kind(trl_semiring semiring, int round, random_source *r
 static void check_definition(trl_semiring semiring, float times, int rounds)
 {
     random_source r = {(uint64_t)semiring + 7};
-    for (int round = 0; round < OF_THREADS(rounds); round++) {
+    for (int round = 0; round < RANDOM_CASES(rounds); round++) {
         machine_kind kind = some_kind(semiring, round, &r);
         machine m = make_machine(&kind, times, pools[round % 3], &r);
         for (int k = 0; k < 3; k++) {
@@ -236,7 +236,7 @@ static void counts_are_those_of_all_paths(void **state)
 {
     (void)state;
     random_source r = {99};
-    for (int round = 0; round < OF_THREADS(2000); round++) {
+    for (int round = 0; round < RANDOM_CASES(2000); round++) {
         machine_kind kind = {.semiring = TRL_LOG,
                              .states = 2 + (int32_t)random_below(&r, 7),
                              .arcs = 4 + (int32_t)random_below(&r, 14),
@@ -255,7 +255,7 @@ static void counts_add_up_to_the_length(void **state)
 {
     (void)state;
     random_source r = {5};
-    for (int round = 0; round < OF_THREADS(1000); round++) {
+    for (int round = 0; round < RANDOM_CASES(1000); round++) {
         machine_kind kind = {.semiring = TRL_LOG, .states = 30, .arcs = 200, .labels = 3, .cyclic = 1};
         machine m = make_machine(&kind, 1, pools[round % 3], &r);
         pair x = sample_pair(m.fst, 20, &r);
@@ -297,7 +297,7 @@ static void lattices_are_what_they_mean(void **state)
 {
     (void)state;
     random_source r = {17};
-    for (int round = 0; round < OF_THREADS(1500); round++) {
+    for (int round = 0; round < RANDOM_CASES(1500); round++) {
         trl_semiring semiring = round % 2 ? TRL_LOG : TRL_TROPICAL;
         machine_kind kind = some_kind(semiring, round | 1, &r);
         machine_kind lattice_kind = {.semiring = semiring, .states = 5, .arcs = 9, .labels = 4, .epsilons = 0.2};
