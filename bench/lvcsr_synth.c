@@ -22,9 +22,9 @@ typedef struct synth_sizes {
 
 static const synth_sizes full = {.task = {.leaves = 4600, .iterations = 2, .mono_every = 8, .every = 1},
                                  .timed = 30,
-                                 .runs = 3,
-                                 .beams = 6,
-                                 .beam = {5, 6.5, 8, 10, 12.5, 15}};
+                                 .runs = 2,
+                                 .beams = 4,
+                                 .beam = {5, 6.5, 8, 11}};
 static const synth_sizes small = {.task = {.leaves = 300, .iterations = 1, .mono_every = 1, .every = 1},
                                   .timed = 4,
                                   .runs = 1,
