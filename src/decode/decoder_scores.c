@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define ROWS 8   /* tied states that are scored at a time */
-#define FRAMES 2 /* frames, where those are shared out */
+#define MOST_ROWS 8 /* tied states that are scored at a time, where there are many */
+#define PIECES 3    /* for each thread, where there are few: most frames of a group want some states more */
 
 typedef struct asking {
     trl__decoder *decoder;
@@ -16,6 +16,7 @@ typedef struct asking {
     float limit;
     int32_t frame, frames; /* scores are made for frames [frame, frames) of the group */
     uint32_t at_once;      /* tokens */
+    int32_t rows;          /* tied states of a piece */
 } asking;
 
 static void ask(const asking *a, uint32_t begin, uint32_t end, trl__search_worker *w)
@@ -60,15 +61,20 @@ static void fill(const asking *a, int worker, int32_t first, int32_t end, const 
     trl__count_seconds(a->decoder, worker, TRL__LIKELIHOODS, start);
 }
 
+static int32_t pieces_of(const asking *a, const trl__search_worker *w)
+{
+    return (w->wanted_count + a->rows - 1) / a->rows;
+}
+
 /* Item i of all workers' lists, cut into pieces. */
 static void fill_rows(void *user, int32_t item, int worker)
 {
     const asking *a = user;
     const trl__search_worker *w = a->decoder->workers;
-    for (; item >= (w->wanted_count + ROWS - 1) / ROWS; w++)
-        item -= (w->wanted_count + ROWS - 1) / ROWS;
-    int32_t left = w->wanted_count - item * ROWS;
-    fill(a, worker, a->frame, a->frames, w->wanted + item * ROWS, left < ROWS ? left : ROWS);
+    for (; item >= pieces_of(a, w); w++)
+        item -= pieces_of(a, w);
+    int32_t left = w->wanted_count - item * a->rows;
+    fill(a, worker, a->frame, a->frames, w->wanted + item * a->rows, left < a->rows ? left : a->rows);
 }
 
 /* An item is always the same frames of the group, so that a thread gets those whose densities it has; as many as can be, since each
@@ -87,10 +93,12 @@ static void fill_shared(asking *a)
 {
     const trl__decoder *d = a->decoder;
     int32_t pieces = 0, count = 0;
-    for (int i = 0; i < d->worker_count; i++) {
+    for (int i = 0; i < d->worker_count; i++)
         count += d->workers[i].wanted_count;
-        pieces += (d->workers[i].wanted_count + ROWS - 1) / ROWS;
-    }
+    a->rows = 1 + (count - 1) / (PIECES * d->worker_count);
+    a->rows = a->rows < MOST_ROWS ? a->rows : MOST_ROWS;
+    for (int i = 0; i < d->worker_count; i++)
+        pieces += pieces_of(a, &d->workers[i]);
     if (count > 0 && a->group->by_frame)
         trl__team_for(d->team, d->worker_count, fill_frames, a);
     else
@@ -100,7 +108,7 @@ static void fill_shared(asking *a)
 int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
 {
     uint32_t tokens = d->frames[d->frame_count - 1].tokens, at_once = trl__tokens_at_once(d, tokens);
-    asking a = {d, group, c->limit, f, group->frames, at_once};
+    asking a = {d, group, c->limit, f, group->frames, at_once, 1};
     for (int i = 0; i < d->worker_count; i++)
         d->workers[i].wanted_count = 0;
     if (d->is_shared) {
