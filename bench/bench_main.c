@@ -1,4 +1,5 @@
 /* trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE] [--plot FILE] */
+#include "../programs/large_blocks.h"
 #include "bench.h"
 
 #include <dirent.h>
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 {
     bench_options options = {0};
     const char *json = NULL, *name = NULL;
+    return_large_blocks();            /* as the command does, so that memory is measured as it is used */
     setvbuf(stdout, NULL, _IOLBF, 0); /* figures appear as they are measured, in a pipe too */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)

@@ -13,7 +13,7 @@
 enum { THREADS = 2, MONO_GAUSSIANS = 8 };
 
 const lvcsr_kind lvcsr_kinds[LVCSR_KINDS] = {
-    {"32 Gaussians", "32", 32, 0.08}, {"128 Gaussians", "128", 128, 0.08}, {"en-us", "en_us", 0, 0.05}};
+    {"32 Gaussians", "32", 32, 0.08, 2}, {"128 Gaussians", "128", 128, 0.08, 2}, {"en-us", "en_us", 0, 0.05, 1}};
 
 /* ---- The task ---- */
 

@@ -43,6 +43,8 @@ typedef struct lvcsr_kind {
     const char *name, *key; /* "32 Gaussians", "32" */
     int gaussians;          /* of a tied state, on average; 0: en-us */
     double acoustic_scale;
+    double
+        widening; /* of beams: models that fit the speech well have fewer ways within one, and their errors fall for longer */
 } lvcsr_kind;
 
 #define LVCSR_KINDS 3

@@ -216,7 +216,7 @@ static void report_profile(lvcsr_bench *b, const lvcsr_stage *stage, double beam
     json_object_set_new(of_kind, way->key, row);
 }
 
-static const char *measure_kind(lvcsr_task *t, const synth_sizes *z, const lvcsr_kind *kind)
+static const char *measure_kind(lvcsr_task *t, const synth_sizes *all, const lvcsr_kind *kind)
 {
     lvcsr_system system;
     lvcsr_stage stage;
@@ -225,6 +225,9 @@ static const char *measure_kind(lvcsr_task *t, const synth_sizes *z, const lvcsr
     const char *why = lvcsr_system_open(&system, t, kind);
     if (why)
         return why;
+    synth_sizes sizes = *all, *z = &sizes;
+    for (int i = 0; i < z->beams; i++)
+        z->beam[i] *= kind->widening;
     lvcsr_stage_open(&stage, t, &system, z->timed);
     fill_table(t, z, &stage, &table);
     report_accuracy(t->bench, kind, first_curve);

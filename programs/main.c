@@ -1,5 +1,6 @@
 /* trellis: one binary, its commands from a table. */
 #include "cli.h"
+#include "large_blocks.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -132,6 +133,7 @@ static void occupy_streams(void)
 int main(int argc, char **argv)
 {
     occupy_streams();
+    return_large_blocks();
     trl_log_set(TRL_LOG_WARNING, log_to_stderr, NULL);
     if (argc < 2) {
         help_overview(stderr);

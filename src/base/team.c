@@ -56,15 +56,6 @@ struct trl__team {
     member members[TRL__TEAM_MOST];
 };
 
-static inline void relax(void)
-{
-#if defined __x86_64__ || defined __i386__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
 /* ---- members ---- */
 
 /* Returns how many. */
@@ -116,7 +107,7 @@ static int look_out(trl__team *t, unsigned seen, int looks)
     for (int i = 0; i < looks; i++) {
         if (atomic_load(&t->calls) != seen)
             return 1;
-        relax();
+        trl__relax();
     }
     return 0;
 }
@@ -225,7 +216,7 @@ static void await_zero(atomic_int *count, int spin)
 {
     for (int i = 0; atomic_load(count) != 0; i++)
         if (i < spin)
-            relax();
+            trl__relax();
         else
             sched_yield();
 }
@@ -320,7 +311,7 @@ void trl__team_wait(trl__team *t, int (*is_done)(void *user), void *user)
     for (int i = 0; i < t->spin; i++) {
         if (is_done(user))
             return;
-        relax();
+        trl__relax();
     }
     pthread_mutex_lock(&t->mutex);
     atomic_store(&t->is_waiting, 1);

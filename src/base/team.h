@@ -22,6 +22,16 @@
 
 typedef struct trl__team trl__team;
 
+/* Between two looks at what another thread will change. */
+static inline void trl__relax(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
 /* threads: with the caller. TRL_EINVAL, TRL_ENOMEM. */
 int trl__team_create(int threads, int helpers, trl__team **out, trl_error *err);
 void trl__team_destroy(trl__team *team); /* idle work has been ended; NULL is allowed */

@@ -82,9 +82,10 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
     d->place_capacity = d->asked_capacity = (size_t)d->graph->states + 1;
-    d->place = trl__alloc_zero(d->place_capacity, sizeof *d->place);
-    d->asked = trl__alloc_zero(d->asked_capacity, sizeof *d->asked);
-    if (d->place && d->asked && trl__decoder_share(d, NULL, err) == 0)
+    d->place = trl__alloc_touched(d->place_capacity, sizeof *d->place);
+    d->asked = trl__alloc_touched(d->asked_capacity, sizeof *d->asked);
+    d->wanted = trl__alloc((size_t)d->tied + 1, sizeof *d->wanted);
+    if (d->place && d->asked && d->wanted && trl__decoder_share(d, NULL, err) == 0)
         return 0;
     trl__decoder_destroy(d);
     *out = NULL;
@@ -99,7 +100,6 @@ static void free_workers(trl__decoder *d)
         for (uint32_t p = 0; d->workers[i].sent && p < d->part_count; p++)
             trl__free(d->workers[i].sent[p].links);
         trl__free(d->workers[i].sent);
-        trl__free(d->workers[i].wanted);
         trl__scratch_free(&d->workers[i].sounds);
     }
     for (uint32_t p = 0; p < d->part_count; p++) {
@@ -132,13 +132,12 @@ static int make_workers(trl__decoder *d, int workers, uint32_t parts)
     for (int i = 0; i < workers; i++) {
         trl__search_worker *w = &d->workers[i];
         w->sent = trl__alloc_zero(parts, sizeof *w->sent);
-        w->wanted = trl__alloc((size_t)d->tied + 1, sizeof *w->wanted);
-        if (!w->sent || !w->wanted)
+        if (!w->sent)
             return -1;
     }
     for (uint32_t p = 0; d->options.merges && workers > 1 && p < parts; p++) {
         d->parts[p].place_capacity = d->place_capacity;
-        if (!(d->parts[p].place = trl__alloc_zero(d->place_capacity, sizeof *d->place)))
+        if (!(d->parts[p].place = trl__alloc_touched(d->place_capacity, sizeof *d->place)))
             return -1;
     }
     return 0;
@@ -187,6 +186,7 @@ void trl__decoder_destroy(trl__decoder *d)
     trl__free(d->links);
     trl__free(d->place);
     trl__free(d->asked);
+    trl__free(d->wanted);
     trl__free(d->next_waiting);
     trl__free(d->words);
     trl__free(d->raw.first);
@@ -251,6 +251,8 @@ static int take_arcs(trl__decoder *d, const trl__cutoff *c, trl__score_group *gr
                : d->is_shared ? trl__decoder_reach_merging(d, &s, err)
                               : trl__decoder_reach(d, &s, err);
     d->counts.shared_frames += (uint64_t)d->is_shared;
+    if (code == 0 && group->foreseen && f + 1 < group->frames)
+        code = trl__decoder_foresee(d, group, f + 1, err);
     if (code == 0 && d->lazy)
         code = trl__decoder_make_silent_arcs(d, err);
     return code < 0 ? code : trl__decoder_follow(d, &s, is_parted && !d->lazy, err);
@@ -266,7 +268,7 @@ static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, tr
         code = trl__decoder_make_arcs(d, &c, err);
     d->is_shared =
         d->frames[d->frame_count - 1].tokens >= (uint32_t)d->options.least_shared && trl__team_is_sharing(d->team);
-    if (code == 0 && group->stamps)
+    if (code == 0 && group->until)
         code = trl__decoder_ask(d, &c, group, f, err);
     if (code == 0)
         code = add_frame(d, err);
@@ -324,20 +326,22 @@ static int check_scores(const trl__decoder *d, const trl__score_group *g, trl_er
     return 0;
 }
 
-static void begin_group(trl__decoder *d)
+static void begin_group(trl__decoder *d, int32_t frames)
 {
-    if (++d->group == 0) {
+    d->group_begin = d->group_end;
+    if (UINT32_MAX - d->group_begin <= (uint32_t)frames) {
         memset(d->asked, 0, d->asked_capacity * sizeof *d->asked);
-        d->group = 1;
+        d->group_begin = 0;
     }
+    d->group_end = d->group_begin + (uint32_t)frames;
 }
 
 int trl__decoder_advance_group(trl__decoder *d, trl__score_group *group, trl_error *err)
 {
     if (d->frame_count == 0 || d->is_finished)
         return trl__fail(err, TRL_EINVAL, "frames come between the begin and the finish of an utterance");
-    int code = group->stamps || group->cells || group->are_finite ? 0 : check_scores(d, group, err);
-    begin_group(d);
+    int code = group->until || group->cells || group->are_finite ? 0 : check_scores(d, group, err);
+    begin_group(d, group->frames);
     for (int32_t f = 0; code == 0 && f < group->frames; f++)
         code = advance_frame(d, group, f, err);
     return code;

@@ -13,6 +13,7 @@
 #define TRL_DECODE_DECODER_H
 
 #include "base/team.h"
+#include "decode/foreseen.h"
 #include "decode/graph_data.h"
 
 #include <stdatomic.h>
@@ -62,25 +63,32 @@ int trl__decoder_begin(trl__decoder *decoder, trl_error *err);
  * TRL_ENUMBER: one is NaN or infinite; the utterance can't go on then. */
 int trl__decoder_advance(trl__decoder *decoder, const float *scores, int32_t frames, size_t stride, trl_error *err);
 
-/* Scores of a few frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. With stamps, each is
- * asked for once and made to the end of the group; with cells, which are of one frame, whichever thread needs one makes it, and two may do so at the same time. */
+/* Scores of some frames, of which most may still have to be made: the search asks for the tied states that it needs in a frame. With `until`, each is asked for once in a block of
+ * frames, which begins where it is needed; with cells, which are of one frame, whichever thread needs one makes it, and two may do so at the same time. */
 typedef struct trl__score_group trl__score_group;
 struct trl__score_group {
     int32_t frames;
-    const float *scores; /* of tied state s in frame f: scores[s * stride + f * step] */
-    size_t stride, step;
-    int are_finite;      /* 1: scores need not be looked through for wrong numbers */
-    int by_frame;        /* 1: threads that make scores share out frames, not tied states */
-    atomic_uint *stamps; /* by tied state: `number` once it was asked for; NULL: all scores are there, or cells */
+    const float
+        *scores; /* of tied state s in frame f: scores[s * stride + f * step], with a window f % window instead of f */
+    size_t stride, step, window;
+    int are_finite; /* 1: scores need not be looked through for wrong numbers */
+    int by_frame;   /* 1: threads that make scores share out frames, not tied states */
+    int32_t block;  /* frames; where threads share out frames, a block ends at a multiple of it */
+    uint32_t
+        *until; /* by tied state: it was asked for in frames below this one; NULL: all scores are there, or cells */
     atomic_uint_fast64_t
-        *cells; /* by tied state: number << 32 | the bits of its score once that is there; NULL: stamps */
+        *cells; /* by tied state: number << 32 | the bits of its score once that is there; NULL: until */
     uint32_t number;
+    trl__foreseen *
+        foreseen; /* is told which blocks will be wanted, and has them made; with `until`; NULL: nobody wants to know */
     /* Makes the scores of these tied states in frames [first, end) of the group. Any worker of the decoder's team may call it, at the same time as others. */
     int (*fill)(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted, int32_t count,
                 trl_error *err);
-    /* The same for one tied state in the only frame. */
+    /* The same for one tied state in the only frame of a group with cells. */
     int (*make)(trl__score_group *group, int worker, int32_t tied, float *score, trl_error *err);
-    void *user; /* of both */
+    /* Makes blocks that were taken from what is foreseen. next: the tied state that may come behind them, so that its parameters come from memory meanwhile; -1: none. */
+    void (*make_blocks)(trl__score_group *group, int worker, const int32_t *taken, int32_t count, int32_t next);
+    void *user; /* of all three */
 };
 
 /* As trl__decoder_advance. */

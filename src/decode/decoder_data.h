@@ -67,9 +67,7 @@ typedef struct trl__search_worker {
     trl__sent_links *sent; /* by part */
     float best;            /* the least cost that it tried */
     uint32_t inner;        /* links that read nothing that it tried */
-    int32_t *wanted;       /* tied states whose scores it asked for */
-    int32_t wanted_count;
-    trl__scratch sounds; /* acoustic costs of a few tokens' arcs */
+    trl__scratch sounds;   /* acoustic costs of a few tokens' arcs */
     uint64_t twice;
     double seconds[TRL__WORKS];
     int code; /* what went wrong */
@@ -109,8 +107,11 @@ struct trl__decoder {
 
     trl__place_of_state *place; /* by graph state */
     uint32_t stamp;
-    uint32_t *asked, group; /* by graph state: `group` when its arcs' scores were asked for in this group of frames */
+    uint32_t *
+        asked; /* by graph state: its arcs' scores were asked for in frames below this one, counted since the decoder was made … */
+    uint32_t group_begin, group_end; /* … as are these, of the group that is searched */
     size_t place_capacity, asked_capacity;
+    int32_t *wanted, wanted_count; /* tied states whose scores are asked for in the frame */
     uint32_t *waiting;      /* by part and level: the first token whose arcs that read nothing are still to be taken */
     uint32_t *next_waiting; /* by token of the frame */
     size_t waiting_capacity;
@@ -199,6 +200,9 @@ static inline uint32_t trl__tokens_at_once(const trl__decoder *d, uint32_t token
 /* Makes the scores that the arcs of the tokens within the limit need, for frame f of the group (decoder_scores.c). */
 int trl__decoder_ask(trl__decoder *decoder, const trl__cutoff *cutoff, trl__score_group *group, int32_t f,
                      trl_error *err);
+
+/* Lists what the frame's tokens that will go on, as far as can be told before all are there, will ask for in frame f of the group, or some frames later. O(tokens). */
+int trl__decoder_foresee(trl__decoder *decoder, trl__score_group *group, int32_t f, trl_error *err);
 
 /* Tries all arcs that read frame f of the group, of all tokens that go on, by one thread or all: what may be within the beam is sent to the `parts` it leads to.
  * The step learns the best cost (decoder_expand.c). */

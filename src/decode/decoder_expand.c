@@ -210,13 +210,14 @@ int trl__decoder_expand(trl__decoder *d, trl__step *s, const trl__cutoff *c, trl
 {
     const trl_graph *g = d->graph;
     const trl__frame *before = &d->frames[d->frame_count - 2];
+    size_t place = group->window ? (size_t)f % group->window : (size_t)f;
     trial t = {.decoder = d,
                .group = group,
                .tokens = d->tokens + before->first_token,
                .count = before->tokens,
                .arcs = g->arcs,
                .tied = g->tied,
-               .scores = group->cells ? NULL : group->scores + (size_t)f * group->step,
+               .scores = group->cells ? NULL : group->scores + place * group->step,
                .stride = group->stride,
                .scale = d->scale,
                .beam = s->beam,

@@ -1,53 +1,67 @@
-/* Scores for the search: tokens within the limit ask for what their arcs need, and what is not there is made, by all threads if it is much.
+/* Scores for the search: tokens within the limit ask for what their arcs need, and what is not there is made.
  *
- * Most tokens are of states that had one in an earlier frame of the group: these have asked. A tied state's stamp says who was first; that one puts it on
- * his list. */
+ * Most tokens are of states that had one in an earlier frame of the block: these have asked. What the others want is made by the caller alone; by all threads, where they share out
+ * frames; or through the list of what is foreseen (foreseen.h). Threads that have nothing to search take blocks from its beginning while the search is still busy with other things; the
+ * search then makes what is left of those that it needs, and waits for those that are being made. */
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
-#include <string.h>
-
-#define MOST_ROWS 8 /* tied states that are scored at a time, where there are many */
-#define PIECES 3    /* for each thread, where there are few: most frames of a group want some states more */
+#define HORIZON 4 /* frames before the end of a block of scores in which the next is thought of */
+#define ROWS 2    /* that the search takes from the list at a time */
 
 typedef struct asking {
     trl__decoder *decoder;
     trl__score_group *group;
-    float limit;
-    int32_t frame, frames; /* scores are made for frames [frame, frames) of the group */
-    uint32_t at_once;      /* tokens */
-    int32_t rows;          /* tied states of a piece */
+    int32_t frame, end; /* scores are made for frames [frame, end) of the group */
 } asking;
 
-static void ask(const asking *a, uint32_t begin, uint32_t end, trl__search_worker *w)
+/* The frame behind a block of scores that begins with frame f. */
+static int32_t block_end(const trl__score_group *group, int32_t f)
+{
+    int32_t end = (group->by_frame ? f / group->block * group->block : f) + group->block;
+    return end < group->frames ? end : group->frames;
+}
+
+/* Makes sure that a tied state's scores from this frame on are listed. Returns the end of their block. */
+static int32_t list_now(const asking *a, int32_t tied)
+{
+    trl__foreseen *foreseen = a->group->foreseen;
+    if (trl__foreseen_is_listed(foreseen, tied)) {
+        int32_t end = block_end(a->group, (int32_t)foreseen->begin[tied]);
+        if (end > a->frame)
+            return end;
+        trl__foreseen_drop(foreseen, tied); /* it was not wanted when its block began */
+    }
+    trl__foreseen_list(foreseen, tied, (uint32_t)a->frame);
+    return a->end;
+}
+
+static void ask(const asking *a, float limit)
 {
     trl__decoder *d = a->decoder;
     const trl_graph *g = d->graph;
-    const trl__token *tokens = d->tokens + d->frames[d->frame_count - 1].first_token;
-    atomic_uint *stamps = a->group->stamps;
-    uint32_t number = a->group->number;
-    for (uint32_t k = begin; k < end; k++) {
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token *tokens = d->tokens + frame->first_token;
+    uint32_t *until = a->group->until;
+    const uint32_t now = (uint32_t)a->frame;
+    double start = trl__clock(d);
+    d->wanted_count = 0;
+    for (uint32_t k = 0; k < frame->tokens; k++) {
         int32_t state = tokens[k].state;
-        if (tokens[k].cost > a->limit || d->asked[state] == d->group)
+        if (tokens[k].cost > limit || d->asked[state] > d->group_begin + now)
             continue;
-        d->asked[state] = d->group;
+        uint32_t least = (uint32_t)a->group->frames;
         for (uint64_t i = g->emitting[state]; i < g->end[state]; i++) {
             int32_t tied = g->tied[g->arcs[i].transition];
-            if (atomic_load_explicit(&stamps[tied], memory_order_relaxed) != number &&
-                atomic_exchange_explicit(&stamps[tied], number, memory_order_relaxed) != number)
-                w->wanted[w->wanted_count++] = tied;
+            if (until[tied] <= now) {
+                d->wanted[d->wanted_count++] = tied;
+                until[tied] = (uint32_t)(a->group->foreseen ? list_now(a, tied) : a->end);
+            }
+            least = until[tied] < least ? until[tied] : least;
         }
+        d->asked[state] = d->group_begin + least;
     }
-}
-
-static void ask_some(void *user, int32_t item, int worker)
-{
-    const asking *a = user;
-    trl__decoder *d = a->decoder;
-    double start = trl__clock(d);
-    uint32_t tokens = d->frames[d->frame_count - 1].tokens, begin = (uint32_t)item * a->at_once;
-    ask(a, begin, tokens - begin < a->at_once ? tokens : begin + a->at_once, &d->workers[worker]);
-    trl__count_seconds(d, worker, TRL__EXPANSION, start);
+    trl__count_seconds(d, 0, TRL__EXPANSION, start);
 }
 
 /* ---- making them ---- */
@@ -61,66 +75,80 @@ static void fill(const asking *a, int worker, int32_t first, int32_t end, const 
     trl__count_seconds(a->decoder, worker, TRL__LIKELIHOODS, start);
 }
 
-static int32_t pieces_of(const asking *a, const trl__search_worker *w)
-{
-    return (w->wanted_count + a->rows - 1) / a->rows;
-}
-
-/* Item i of all workers' lists, cut into pieces. */
-static void fill_rows(void *user, int32_t item, int worker)
-{
-    const asking *a = user;
-    const trl__search_worker *w = a->decoder->workers;
-    for (; item >= pieces_of(a, w); w++)
-        item -= pieces_of(a, w);
-    int32_t left = w->wanted_count - item * a->rows;
-    fill(a, worker, a->frame, a->frames, w->wanted + item * a->rows, left < a->rows ? left : a->rows);
-}
-
-/* An item is always the same frames of the group, so that a thread gets those whose densities it has; as many as can be, since each
+/* An item is always the same frames of the block, so that a thread gets those whose densities it has; as many as can be, since each
  * takes the weights of all rows. */
 static void fill_frames(void *user, int32_t item, int worker)
 {
     const asking *a = user;
-    int32_t threads = a->decoder->worker_count;
-    int32_t first = a->frames * item / threads, end = a->frames * (item + 1) / threads;
+    int32_t threads = a->decoder->worker_count, begin = a->frame / a->group->block * a->group->block;
+    int32_t first = begin + (a->end - begin) * item / threads, end = begin + (a->end - begin) * (item + 1) / threads;
     first = first < a->frame ? a->frame : first;
-    for (int i = 0; i < a->decoder->worker_count && first < end; i++)
-        fill(a, worker, first, end, a->decoder->workers[i].wanted, a->decoder->workers[i].wanted_count);
+    if (first < end)
+        fill(a, worker, first, end, a->decoder->wanted, a->decoder->wanted_count);
 }
 
-static void fill_shared(asking *a)
+/* From the end on, as others take them from the beginning. */
+static void make_listed(const asking *a)
 {
     const trl__decoder *d = a->decoder;
-    int32_t pieces = 0, count = 0;
-    for (int i = 0; i < d->worker_count; i++)
-        count += d->workers[i].wanted_count;
-    a->rows = 1 + (count - 1) / (PIECES * d->worker_count);
-    a->rows = a->rows < MOST_ROWS ? a->rows : MOST_ROWS;
-    for (int i = 0; i < d->worker_count; i++)
-        pieces += pieces_of(a, &d->workers[i]);
-    if (count > 0 && a->group->by_frame)
-        trl__team_for(d->team, d->worker_count, fill_frames, a);
-    else
-        trl__team_for(d->team, pieces, fill_rows, a);
+    double start = trl__clock(d);
+    int32_t taken[ROWS], count = 0;
+    for (int32_t i = d->wanted_count - 1; i >= 0; i--) {
+        if (trl__foreseen_take(a->group->foreseen, d->wanted[i]))
+            taken[count++] = d->wanted[i];
+        if (count == ROWS || (i == 0 && count > 0)) {
+            a->group->make_blocks(a->group, 0, taken, count, i > 0 ? d->wanted[i - 1] : -1);
+            count = 0;
+        }
+    }
+    trl__count_seconds(a->decoder, 0, TRL__LIKELIHOODS, start);
+    for (int32_t i = 0; i < d->wanted_count; i++)
+        if (!trl__foreseen_await(a->group->foreseen, d->wanted[i])) /* again, to hear why it could not be made */
+            fill(a, 0, a->frame, (int32_t)a->group->until[d->wanted[i]], &d->wanted[i], 1);
 }
 
 int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
 {
-    uint32_t tokens = d->frames[d->frame_count - 1].tokens, at_once = trl__tokens_at_once(d, tokens);
-    asking a = {d, group, c->limit, f, group->frames, at_once, 1};
-    for (int i = 0; i < d->worker_count; i++)
-        d->workers[i].wanted_count = 0;
-    if (d->is_shared) {
-        trl__team_for(d->team, (int32_t)((tokens + at_once - 1) / at_once), ask_some, &a);
-    } else {
-        double start = trl__clock(d);
-        ask(&a, 0, tokens, &d->workers[0]);
-        trl__count_seconds(d, 0, TRL__EXPANSION, start);
-    }
-    if (d->team)
-        fill_shared(&a);
+    asking a = {d, group, f, block_end(group, f)};
+    ask(&a, c->limit);
+    if (group->foreseen)
+        make_listed(&a);
+    else if (d->team && group->by_frame && d->wanted_count > 0)
+        trl__team_for(d->team, d->worker_count, fill_frames, &a);
     else
-        fill(&a, 0, f, a.frames, d->workers[0].wanted, d->workers[0].wanted_count);
+        fill(&a, 0, f, a.end, d->wanted, d->wanted_count);
     return trl__workers_failure(d, err);
+}
+
+/* ---- what will soon be wanted ---- */
+
+int trl__decoder_foresee(trl__decoder *d, trl__score_group *group, int32_t f, trl_error *err)
+{
+    const trl_graph *g = d->graph;
+    const trl__frame *frame = &d->frames[d->frame_count - 1];
+    const trl__token *tokens = d->tokens + frame->first_token;
+    const uint32_t now = (uint32_t)f, horizon = now + HORIZON;
+    double start = trl__clock(d);
+    trl__cutoff c;
+    int listed = 0, code = trl__decoder_cutoff(d, frame, &c, err);
+    if (code < 0)
+        return code;
+    for (uint32_t k = 0; k < frame->tokens; k++) {
+        int32_t state = tokens[k].state;
+        if (tokens[k].cost > c.limit || d->asked[state] > d->group_begin + horizon ||
+            (d->lazy && !trl__lazy_graph_is_expanded(d->lazy, state)))
+            continue;
+        for (uint64_t i = g->emitting[state]; i < g->end[state]; i++) {
+            int32_t tied = g->tied[g->arcs[i].transition];
+            uint32_t until = group->until[tied];
+            if (until > horizon || until >= (uint32_t)group->frames || trl__foreseen_is_listed(group->foreseen, tied))
+                continue;
+            trl__foreseen_list(group->foreseen, tied, until > now ? until : now);
+            listed++;
+        }
+    }
+    if (listed > 0)
+        trl__team_more(group->foreseen->team);
+    trl__count_seconds(d, 0, TRL__EXPANSION, start);
+    return 0;
 }

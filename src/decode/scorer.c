@@ -7,7 +7,9 @@
 #define PIECE_ROWS 8    /* tied states that a thread scores at a time */
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
-#define SHORT_GROUP 4   /* frames of a group where scoring more at once saves nothing; a part of TRL__GROUP_FRAMES */
+#define SHORT_BLOCK 4   /* frames of a block where scoring more at once saves nothing; a part of TRL__SCORE_BLOCK */
+#define FORESEEN_ROWS 2 /* blocks that a thread makes at a time, lest a loop of the search miss it for long */
+#define TRIAL_FRAMES 16 /* of the other ways; TRL__SCORE_WINDOW at most */
 
 trl__scorer_options trl__scorer_defaults(void)
 {
@@ -23,10 +25,10 @@ int trl__scorer_create(trl__device *device, int32_t tied_states, trl__scorer **o
         return trl__fail_memory(err);
     s->device = device;
     s->tied_states = tied_states;
-    s->stamps = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->stamps);
+    s->until = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->until);
     s->cells = trl__alloc_zero((size_t)tied_states + 1, sizeof *s->cells);
-    s->scores = trl__alloc_aligned((size_t)tied_states * TRL__GROUP_FRAMES + 1, sizeof *s->scores);
-    if (!s->stamps || !s->cells || !s->scores)
+    s->scores = trl__alloc_aligned((size_t)tied_states * TRL__SCORE_WINDOW + 1, sizeof *s->scores);
+    if (trl__foreseen_create(&s->foreseen, tied_states) < 0 || !s->until || !s->cells || !s->scores)
         return trl__fail_memory(err);
     return trl__scorer_share(s, NULL, NULL, err);
 }
@@ -37,6 +39,7 @@ static void free_workers(trl__scorer *s)
         if (s->workers[i].stream)
             trl__stream_destroy(s->workers[i].stream);
         trl__free(s->workers[i].rows);
+        trl__free(s->workers[i].block);
     }
     trl__free(s->workers);
     s->workers = NULL;
@@ -61,7 +64,8 @@ int trl__scorer_share(trl__scorer *s, trl__team *team, const trl__scorer_options
         if (code < 0)
             return code;
         w->rows = trl__alloc((size_t)s->tied_states + 1, sizeof *w->rows);
-        if (!w->rows)
+        w->block = trl__alloc_aligned((size_t)s->tied_states * TRL__SCORE_BLOCK + 1, sizeof *w->block);
+        if (!w->rows || !w->block)
             return trl__fail_memory(err);
     }
     return 0;
@@ -73,7 +77,8 @@ void trl__scorer_destroy(trl__scorer *s)
         return;
     trl__filler_destroy(s->filler);
     free_workers(s);
-    trl__free(s->stamps);
+    trl__foreseen_free(&s->foreseen);
+    trl__free(s->until);
     trl__free(s->cells);
     trl__free(s->scores);
     trl__free(s->ahead.scores);
@@ -167,14 +172,64 @@ void trl__scorer_begin_likelihoods(trl__scorer *s, const trl_matrix *likelihoods
 
 /* ---- groups ---- */
 
+/* A block begins anywhere in the window, and goes on at its beginning. */
+static void place_block(trl__scorer *s, const trl__row *row, const float *block)
+{
+    float *scores = s->scores + (size_t)row->tied * TRL__SCORE_WINDOW;
+    size_t place = (size_t)(row->first - s->group_begin) % TRL__SCORE_WINDOW;
+    size_t count = (size_t)(row->end - row->first), room = TRL__SCORE_WINDOW - place,
+           before = count < room ? count : room;
+    memcpy(scores + place, block, before * sizeof *scores);
+    memcpy(scores, block + before, (count - before) * sizeof *scores);
+}
+
 static int fill_group(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted,
                       int32_t count, trl_error *err)
 {
     trl__scorer *s = group->user;
+    trl__scorer_worker *w = &s->workers[worker];
     for (int32_t i = 0; i < count; i++)
-        s->workers[worker].rows[i] = (trl__row){wanted[i], s->group_begin + first, s->group_begin + end,
-                                                (int64_t)wanted[i] * TRL__GROUP_FRAMES + first};
-    return trl__scorer_make(s, worker, count, s->scores, err);
+        w->rows[i] = (trl__row){wanted[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
+    int code = trl__scorer_make(s, worker, count, w->block, err);
+    for (int32_t i = 0; code == 0 && i < count; i++)
+        place_block(s, &w->rows[i], w->block + (size_t)i * TRL__SCORE_BLOCK);
+    return code;
+}
+
+/* Whoever asks for a block that can't be made will hear why. */
+static void make_blocks(trl__score_group *group, int worker, const int32_t *taken, int32_t count, int32_t next)
+{
+    trl__scorer *s = group->user;
+    trl__scorer_worker *w = &s->workers[worker];
+    int32_t last = s->group_begin + group->frames;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t first = s->group_begin + (int32_t)s->foreseen.begin[taken[i]], end = first + group->block;
+        w->rows[i] = (trl__row){taken[i], first, end < last ? end : last, (int64_t)i * TRL__SCORE_BLOCK};
+    }
+    if (next >= 0) /* a row of no frames */
+        w->rows[count] = (trl__row){next, w->rows[0].first, w->rows[0].first, 0};
+    int code = trl__scorer_make(s, worker, count + (next >= 0), w->block, &w->err);
+    for (int32_t i = 0; i < count; i++) {
+        if (code == 0)
+            place_block(s, &w->rows[i], w->block + (size_t)i * TRL__SCORE_BLOCK);
+        trl__foreseen_made(&s->foreseen, taken[i], code == 0);
+    }
+}
+
+/* Idle work of the team. */
+static int make_foreseen(void *user, int worker, int is_free)
+{
+    trl__scorer *s = user;
+    int32_t taken[FORESEEN_ROWS], next;
+    int32_t count = trl__foreseen_take_next(&s->foreseen, taken, FORESEEN_ROWS, &next);
+    (void)is_free; /* it does not take long */
+    if (count == 0)
+        return 0;
+    double start = s->options.is_timed ? trl__scorer_clock() : 0;
+    make_blocks(&s->group, worker, taken, count, next);
+    if (s->options.is_timed)
+        s->workers[worker].seconds += trl__scorer_clock() - start;
+    return 1;
 }
 
 static int make_one(trl__score_group *group, int worker, int32_t tied, float *score, trl_error *err)
@@ -187,25 +242,25 @@ static int make_one(trl__score_group *group, int worker, int32_t tied, float *sc
 static void next_number(trl__scorer *s)
 {
     if (++s->number == 0) {
-        memset(s->stamps, 0, (size_t)s->tied_states * sizeof *s->stamps);
         memset(s->cells, 0, (size_t)s->tied_states * sizeof *s->cells);
         s->number = 1;
     }
 }
 
-static void open_block(trl__scorer *s, int32_t begin, int32_t frames)
+static void open_blocks(trl__scorer *s, int32_t begin, int32_t end)
 {
-    int32_t left = s->frames - begin;
-    next_number(s);
     s->group_begin = begin;
-    s->group = (trl__score_group){.frames = left < frames ? left : frames,
+    memset(s->until, 0, (size_t)s->tied_states * sizeof *s->until);
+    s->group = (trl__score_group){.frames = end - begin,
                                   .scores = s->scores,
-                                  .stride = TRL__GROUP_FRAMES,
+                                  .stride = TRL__SCORE_WINDOW,
                                   .step = 1,
+                                  .window = TRL__SCORE_WINDOW,
                                   .by_frame = s->maker.by_frame,
-                                  .stamps = s->stamps,
-                                  .number = s->number,
+                                  .block = s->maker.by_frame ? SHORT_BLOCK : TRL__SCORE_BLOCK,
+                                  .until = s->until,
                                   .fill = fill_group,
+                                  .make_blocks = make_blocks,
                                   .user = s};
 }
 
@@ -220,7 +275,7 @@ void trl__scorer_open(trl__scorer *s, int32_t begin, trl__score_group **group)
 {
     *group = &s->group;
     if (s->maker.make)
-        open_block(s, begin, s->maker.by_frame ? SHORT_GROUP : TRL__GROUP_FRAMES);
+        open_blocks(s, begin, s->frames);
     else
         s->group = (trl__score_group){.frames = s->frames - begin,
                                       .scores = trl_matrix_row(s->matrix, (size_t)begin),
@@ -242,14 +297,23 @@ static int search_demand(trl__scorer *s, trl__decoder *decoder, int32_t begin, i
 
 static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, int32_t end, trl_error *err)
 {
-    int code = 0;
-    while (code == 0 && begin < end) {
-        trl__score_group *group;
-        trl__scorer_open(s, begin, &group);
-        begin += group->frames;
-        code = trl__decoder_advance_group(decoder, group, err);
-    }
+    open_blocks(s, begin, end);
+    if (!s->team || s->maker.by_frame)
+        return trl__decoder_advance_group(decoder, &s->group, err);
+    trl__foreseen_clear(&s->foreseen);
+    s->foreseen.team = s->team;
+    s->group.foreseen = &s->foreseen;
+    trl__team_idle(s->team, make_foreseen, s);
+    int code = trl__decoder_advance_group(decoder, &s->group, err);
+    trl__team_idle(s->team, NULL, NULL);
     return code;
+}
+
+static int search_matrix(trl__scorer *s, trl__decoder *decoder, trl_error *err)
+{
+    trl__score_group *group;
+    trl__scorer_open(s, 0, &group);
+    return trl__decoder_advance_group(decoder, group, err);
 }
 
 static int search_by(trl__scorer *s, trl__decoder *decoder, trl__score_way way, int32_t begin, trl_error *err)
@@ -276,7 +340,7 @@ static void make_all(void *user, int32_t item, int worker)
     int32_t from = item * PIECE_ROWS, to = from + PIECE_ROWS, count = 0;
     for (int32_t tied = from; tied < to && tied < s->tied_states; tied++)
         w->rows[count++] =
-            (trl__row){tied, s->group_begin, s->group_begin + TRL__GROUP_FRAMES, (int64_t)tied * TRL__GROUP_FRAMES};
+            (trl__row){tied, s->group_begin, s->group_begin + TRIAL_FRAMES, (int64_t)tied * TRL__SCORE_WINDOW};
     if (w->code == 0)
         w->code = trl__scorer_make(s, worker, count, s->scores, &w->err);
 }
@@ -284,8 +348,8 @@ static void make_all(void *user, int32_t item, int worker)
 /* What making ahead costs, without the buffer: all scores of a whole group, by all threads, then the search. */
 static int search_all_made(trl__scorer *s, trl__decoder *decoder, int32_t begin, trl_error *err)
 {
-    open_block(s, begin, TRL__GROUP_FRAMES);
-    s->group.stamps = NULL;
+    open_blocks(s, begin, begin + TRIAL_FRAMES);
+    s->group.until = NULL;
     s->group.are_finite = 1;
     trl__team_for(s->team, (s->tied_states + PIECE_ROWS - 1) / PIECE_ROWS, make_all, s);
     int code = trl__scorer_failure(s, err);
@@ -327,7 +391,7 @@ static double trial_clock(const trl__scorer *s)
 static int try_way(trl__scorer *s, trl__decoder *decoder, trl__score_way way, int32_t begin, int32_t *frames,
                    trl_error *err)
 {
-    *frames = way == TRL__SCORES_DEMAND ? DEMAND_FRAMES : TRL__GROUP_FRAMES;
+    *frames = way == TRL__SCORES_DEMAND ? DEMAND_FRAMES : TRIAL_FRAMES;
     double start = trial_clock(s);
     int code = way == TRL__SCORES_AHEAD    ? search_all_made(s, decoder, begin, err)
                : way == TRL__SCORES_DEMAND ? search_demand(s, decoder, begin, begin + *frames, err)
@@ -342,7 +406,7 @@ static int try_way(trl__scorer *s, trl__decoder *decoder, trl__score_way way, in
 static int try_ways(trl__scorer *s, trl__decoder *decoder, int32_t *begin, trl_error *err)
 {
     int code = 0;
-    while (code == 0 && s->way == TRL__SCORES_AUTO && s->frames - *begin >= TRL__GROUP_FRAMES) {
+    while (code == 0 && s->way == TRL__SCORES_AUTO && s->frames - *begin >= TRIAL_FRAMES) {
         int32_t frames;
         code = try_way(s, decoder, (trl__score_way)(s->trials % TRL__SCORE_WAYS), *begin, &frames, err);
         *begin += frames;
@@ -357,7 +421,7 @@ int trl__scorer_search(trl__scorer *s, trl__decoder *decoder, trl_error *err)
     int32_t begin = 0;
     int code = 0;
     if (!s->maker.make)
-        return search_blocks(s, decoder, 0, s->frames, err);
+        return search_matrix(s, decoder, err);
     if (s->options.is_filled && (s->way == TRL__SCORES_AUTO || s->way == TRL__SCORES_AHEAD))
         return trl__scorer_search_filled(s, decoder, 0, err);
     if (s->way == TRL__SCORES_AUTO && s->maker.by_frame)

@@ -8,8 +8,8 @@
  *
  * There are three ways to the scores of a model. They give the same bits, so the search finds the same:
  *
- *   block    tied states that the search asks for, from the frame where it does to the end of a group of 16. A group is long enough for the
- *            kernels to work well, and so short that most of what is made is used.
+ *   block    tied states that the search asks for, in 16 frames from the one on where it does: long enough for the kernels to work well, and so short that
+ *            most of what is made is used. With a team, threads that have nothing to search make blocks before they are asked for (foreseen.h).
  *   demand   one tied state in one frame when an arc wants it, kept for the others ([004] 3.1): the fewest scores, and each of them dear.
  *   ahead    all tied states, chunk by chunk into a buffer, by threads that have nothing to search ([004] 4.1). The makers wait where the buffer is full, and the
  *            search, where it is empty, makes scores itself. A device does it by a thread of its own (scorer_filler.c).
@@ -58,7 +58,7 @@ int trl__scorer_begin(trl__scorer *scorer, const trl__parameters *parameters, co
 void trl__scorer_begin_likelihoods(trl__scorer *scorer, const trl_matrix *likelihoods);
 void trl__scorer_begin_making(trl__scorer *scorer, const trl__score_maker *maker, int32_t frames);
 
-/* The frames from `begin` on, as a group for the decoder, in blocks, valid until the next call. A matrix has all scores. */
+/* All frames from `begin` on, as a group for the decoder, in blocks, valid until the next call; nothing is foreseen. A matrix has all scores. */
 void trl__scorer_open(trl__scorer *scorer, int32_t begin, trl__score_group **group);
 
 /* Advances the decoder by all frames. */

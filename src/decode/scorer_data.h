@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "decode/scorer.h"
 
-#define TRL__GROUP_FRAMES 16 /* a cache line of floats, so that rows of scores spread over all sets of the cache */
+#define TRL__SCORE_BLOCK 16                      /* frames that a tied state is scored for at a time */
+#define TRL__SCORE_WINDOW (2 * TRL__SCORE_BLOCK) /* frames whose scores are kept */
 
 #define TRL__SCORE_TRIALS 7 /* trials of each way that a choice is made by, behind one that warms up */
 
@@ -13,6 +14,7 @@ typedef struct trl__scorer_worker {
     trl__stream *stream; /* NULL: no device */
     uint64_t has;        /* the utterance whose frames the stream has */
     trl__row *rows;
+    float *block; /* TRL__SCORE_BLOCK scores of each row */
     uint64_t made;
     double seconds; /* ahead */
     int code;       /* what went wrong where nobody had asked for it yet */
@@ -48,8 +50,9 @@ struct trl__scorer {
 
     trl__score_group group; /* that was opened last */
     int32_t group_begin;
-    float *scores; /* of a group: TRL__GROUP_FRAMES by tied state */
-    atomic_uint *stamps;
+    float *scores; /* of a group: TRL__SCORE_WINDOW by tied state */
+    uint32_t *until;
+    trl__foreseen foreseen;
     atomic_uint_fast64_t *cells;
     uint32_t number;
     uint64_t all;

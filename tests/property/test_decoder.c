@@ -290,12 +290,14 @@ static void pieces_do_not_matter(void **state)
 
 /* ---- Scores on demand ---- */
 
+#define WINDOW 16 /* frames of a group whose scores are kept */
+
 /* Makes what is wanted from a table; the rest of the group is poison. */
 typedef struct maker {
     const float *table; /* frames by tied state */
     int32_t tied, frames, begin;
     float *scores;
-    atomic_uint *stamps;
+    uint32_t *until;
     int made;
 } maker;
 
@@ -306,26 +308,29 @@ static int make_scores(trl__score_group *g, int worker, int32_t first, int32_t e
     maker *m = g->user;
     for (int32_t i = 0; i < count; i++)
         for (int32_t f = first; f < end; f++)
-            m->scores[(size_t)wanted[i] * g->stride + (size_t)f * g->step] =
+            m->scores[(size_t)wanted[i] * g->stride + (size_t)(f % WINDOW) * g->step] =
                 m->table[wanted[i] * m->frames + m->begin + f];
-    m->made += count;
+    m->made += count * (end - first);
     return 0;
 }
 
-static trl__score_group next_group(maker *m, int32_t begin, uint32_t number, random_source *r)
+static trl__score_group next_group(maker *m, int32_t begin, random_source *r)
 {
-    int32_t frames = 1 + (int32_t)random_below(r, 9);
+    int32_t frames = 1 + (int32_t)random_below(r, 29);
     frames = frames > m->frames - begin ? m->frames - begin : frames;
     int by_state = random_chance(r, 0.5);
     m->begin = begin;
-    for (int32_t i = 0; i < m->tied * 16; i++)
+    for (int32_t i = 0; i < m->tied * WINDOW; i++)
         m->scores[i] = NAN;
+    memset(m->until, 0, (size_t)m->tied * sizeof *m->until);
     return (trl__score_group){.frames = frames,
                               .scores = m->scores,
-                              .stride = by_state ? 16 : 1,
+                              .stride = by_state ? WINDOW : 1,
                               .step = by_state ? 1 : (size_t)m->tied,
-                              .stamps = m->stamps,
-                              .number = number,
+                              .window = WINDOW,
+                              .by_frame = random_chance(r, 0.5),
+                              .block = 1 + (int32_t)random_below(r, WINDOW),
+                              .until = m->until,
                               .fill = make_scores,
                               .user = m};
 }
@@ -338,10 +343,10 @@ static void scores_on_demand_are_the_same(void **state)
     for (int i = 0; i < CASES; i++) {
         test_case c = make_case(&r);
         trl__decode_options o = narrow(&r);
-        float scores[16 * 8];
-        atomic_uint stamps[8] = {0};
+        float scores[WINDOW * 8];
+        uint32_t until[8];
         int32_t tied = count_tied_states(c.graph);
-        maker m = {c.scores, tied, c.frames, 0, scores, stamps, 0};
+        maker m = {c.scores, tied, c.frames, 0, scores, until, 0};
         trl__decoder *d;
         const trl__raw_lattice *raw;
         assert_true(tied < 8);
@@ -351,11 +356,10 @@ static void scores_on_demand_are_the_same(void **state)
         assert_int_equal(trl__decoder_finish(d, &raw, NULL), 0);
         trl__raw_lattice whole = copy_lattice(raw);
         assert_int_equal(trl__decoder_begin(d, NULL), 0);
-        uint32_t number = 0;
         for (int32_t f = 0; f < c.frames;) {
-            trl__score_group group = next_group(&m, f, ++number, &r);
+            trl__score_group group = next_group(&m, f, &r);
             assert_int_equal(trl__decoder_advance_group(d, &group, NULL), 0);
-            could += tied;
+            could += tied * group.frames;
             f += group.frames;
         }
         assert_int_equal(trl__decoder_finish(d, &raw, NULL), 0);

@@ -5,6 +5,7 @@
 #include "decode/lattice_determinize.h"
 #include "decode/decoder_data.h"
 #include "random_tree.h"
+#include "decode/scorer.h"
 #include "raw_lattice_fixture.h"
 
 #include <trellis/fst.h>
@@ -234,6 +235,32 @@ static void memory_does_not_matter(void **state)
     assert_true(arcs > RANDOM_CASES(10000));
 }
 
+static int make_from_table(void *user, int worker, const trl__row *rows, int32_t count, float *scores, trl_error *e)
+{
+    const float *table = user;
+    (void)worker, (void)e;
+    for (int32_t i = 0; i < count; i++)
+        memcpy(scores + rows[i].offset, table + (size_t)rows[i].tied * FRAMES + rows[i].first,
+               (size_t)(rows[i].end - rows[i].first) * sizeof *scores);
+    return 0;
+}
+
+/* With scores that are made when they are asked for, or foreseen. */
+static const trl__raw_lattice *search_in_blocks(trl__decoder *d, trl__team *team, const lazy_case *c)
+{
+    const trl__raw_lattice *raw;
+    trl__scorer *scorer;
+    const trl__score_maker maker = {make_from_table, c->scores, 0};
+    must(trl__scorer_create(NULL, c->model->tied_states, &scorer, &err));
+    must(trl__scorer_share(scorer, team, NULL, &err));
+    trl__scorer_begin_making(scorer, &maker, FRAMES);
+    must(trl__decoder_begin(d, &err));
+    must(trl__scorer_search(scorer, d, &err));
+    must(trl__decoder_finish(d, &raw, &err));
+    trl__scorer_destroy(scorer);
+    return raw;
+}
+
 /* Threads meet states in another order, and so do searches that have searched something else before: their numbers differ, and nothing else does. */
 static void threads_and_the_past_do_not_matter(void **state)
 {
@@ -253,6 +280,7 @@ static void threads_and_the_past_do_not_matter(void **state)
             must(trl__decoder_share(d, team, &err));
             for (int again = 0; again < 2; again++) {
                 assert_same_lattice(search(d, &c), &first);
+                assert_same_lattice(search_in_blocks(d, team, &c), &first);
                 must(trl__decoder_begin(d, &err)); /* something else, backwards */
                 for (int32_t f = FRAMES; f-- > 0;)
                     must(trl__decoder_advance(d, c.scores + f, 1, FRAMES, &err));
