@@ -99,12 +99,6 @@ void *trl__alloc_large(size_t count, size_t size)
     return block;
 }
 
-void *trl__alloc_touched(size_t count, size_t size)
-{
-    void *block = trl__alloc_large(count, size);
-    return block ? memset(block, 0, (count ? count : 1) * size) : NULL;
-}
-
 int trl__grow(void **array, size_t *capacity, size_t needed, size_t size)
 {
     if (needed <= *capacity)

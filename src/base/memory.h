@@ -24,9 +24,6 @@ void *trl__alloc_aligned(size_t count, size_t size);
  * addresses have to be translated. */
 void *trl__alloc_large(size_t count, size_t size);
 
-/* The same, all zero, for what several threads will look at: every page is there from the beginning. One that comes when it is first written to halts all threads. */
-void *trl__alloc_touched(size_t count, size_t size);
-
 /* Makes room for `needed` elements in a growing array, at least doubling it: amortised O(1) per element.
  * Returns 0 or -1 (out of memory; the array is unchanged). */
 int trl__grow(void **array, size_t *capacity, size_t needed, size_t size);

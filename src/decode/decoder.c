@@ -82,8 +82,8 @@ int trl__decoder_create(const trl_graph *graph, const trl__decode_options *optio
     d->lattice_limit = o.lattice_beam < (double)FLT_MAX ? (float)o.lattice_beam : FLT_MAX;
     d->tied = count_tied(graph);
     d->place_capacity = d->asked_capacity = (size_t)d->graph->states + 1;
-    d->place = trl__alloc_touched(d->place_capacity, sizeof *d->place);
-    d->asked = trl__alloc_touched(d->asked_capacity, sizeof *d->asked);
+    d->place = trl__alloc_zero(d->place_capacity, sizeof *d->place);
+    d->asked = trl__alloc_zero(d->asked_capacity, sizeof *d->asked);
     d->wanted = trl__alloc((size_t)d->tied + 1, sizeof *d->wanted);
     if (d->place && d->asked && d->wanted && trl__decoder_share(d, NULL, err) == 0)
         return 0;
@@ -137,7 +137,7 @@ static int make_workers(trl__decoder *d, int workers, uint32_t parts)
     }
     for (uint32_t p = 0; d->options.merges && workers > 1 && p < parts; p++) {
         d->parts[p].place_capacity = d->place_capacity;
-        if (!(d->parts[p].place = trl__alloc_touched(d->place_capacity, sizeof *d->place)))
+        if (!(d->parts[p].place = trl__alloc_zero(d->place_capacity, sizeof *d->place)))
             return -1;
     }
     return 0;
@@ -149,13 +149,31 @@ static uint32_t parts_for(const trl__decode_options *o, int threads)
     return threads == 1 || o->merges ? (uint32_t)threads : threads < 16 ? (uint32_t)threads * 4 : (uint32_t)threads * 2;
 }
 
+static void clear_places(trl__decoder *d)
+{
+    memset(d->place, 0, d->place_capacity * sizeof *d->place);
+    for (uint32_t p = 0; p < d->part_count; p++)
+        if (d->parts[p].place)
+            memset(d->parts[p].place, 0, d->parts[p].place_capacity * sizeof *d->place);
+}
+
+static void clear_asked(trl__decoder *d)
+{
+    memset(d->asked, 0, d->asked_capacity * sizeof *d->asked);
+}
+
 int trl__decoder_share(trl__decoder *d, trl__team *team, trl_error *err)
 {
     int threads = trl__team_threads(team);
     free_workers(d);
     d->team = threads > 1 ? team : NULL;
-    if (make_workers(d, threads, parts_for(&d->options, threads)) == 0)
+    if (make_workers(d, threads, parts_for(&d->options, threads)) == 0) {
+        if (team) { /* a page that comes only when it is first written to halts all threads for a moment */
+            clear_places(d);
+            clear_asked(d);
+        }
         return 0;
+    }
     free_workers(d);
     return trl__fail_memory(err);
 }
@@ -231,10 +249,7 @@ static int add_frame(trl__decoder *d, trl_error *err)
         return trl__fail_memory(err);
     d->frames[d->frame_count++] = (trl__frame){.first_token = d->token_count, .first_link = d->link_count};
     if (++d->stamp == 0) {
-        memset(d->place, 0, d->place_capacity * sizeof *d->place);
-        for (uint32_t p = 0; p < d->part_count; p++)
-            if (d->parts[p].place)
-                memset(d->parts[p].place, 0, d->parts[p].place_capacity * sizeof *d->place);
+        clear_places(d);
         d->stamp = 1;
     }
     return 0;
@@ -330,7 +345,7 @@ static void begin_group(trl__decoder *d, int32_t frames)
 {
     d->group_begin = d->group_end;
     if (UINT32_MAX - d->group_begin <= (uint32_t)frames) {
-        memset(d->asked, 0, d->asked_capacity * sizeof *d->asked);
+        clear_asked(d);
         d->group_begin = 0;
     }
     d->group_end = d->group_begin + (uint32_t)frames;

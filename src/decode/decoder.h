@@ -27,7 +27,7 @@ typedef struct trl__decode_options {
     double acoustic_scale;  /* default 0.1 */
     int32_t prune_interval; /* frames between prunings of the lattice; default 50 */
     int32_t least_shared;   /* tokens of a frame that are worth more than one thread; default 800 */
-    int merges;             /* 1: threads merge by turns, see decoder_merge.c; default 0 */
+    int merges;             /* 1: threads merge by turns, see decoder_reach.c; default 0 */
     int is_timed;           /* 1: trl__decoder_count tells where the time went; default 0 */
     size_t lazy_bytes;      /* of a graph that is made while searching (lazy_graph.h); default 64 MiB */
 } trl__decode_options;
