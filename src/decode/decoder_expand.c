@@ -5,7 +5,11 @@
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
-#define BLOCK 32 /* tokens: room for their links is made at once */
+#include <string.h>
+
+#define BLOCK 32            /* tokens: room for their links is made at once */
+#define PENDING 0x7FC0ACEDu /* instead of a score that is being made: not a number, as no score is */
+#define LOOKS 1000          /* for it */
 
 /* What it takes to try arcs. Copied out of decoder and graph: links are written meanwhile, and the compiler can't know that these stay as they are. */
 typedef struct trial {
@@ -40,30 +44,58 @@ static inline float arc_cost(const trial *t, float from, uint64_t arc, float aco
 
 /* ---- scores when an arc wants them ---- */
 
-/* A cell has its frame's number and the score together, so no thread sees half of it, and none waits for another. */
-static int look_up(const trial *t, int worker, int32_t tied, float *score)
+/* A cell has its frame's number and the score together, so no thread sees half of it. Who is first puts PENDING there; others look for a while and then make the score too, so
+ * that nobody depends on a thread that has lost its core. */
+static uint64_t cell_of(uint32_t number, uint32_t bits)
+{
+    return (uint64_t)number << 32 | bits;
+}
+
+/* Returns the cell when its score is there, or a pending one after some time. */
+static uint64_t await_score(atomic_uint_fast64_t *cell, uint32_t number)
+{
+    uint64_t seen = atomic_load_explicit(cell, memory_order_relaxed);
+    for (int i = 0; i < LOOKS && seen == cell_of(number, PENDING); i++) {
+        trl__relax();
+        seen = atomic_load_explicit(cell, memory_order_relaxed);
+    }
+    return seen;
+}
+
+static int make_score(const trial *t, int worker, int32_t tied, uint32_t *bits)
 {
     union {
-        uint32_t bits;
         float score;
+        uint32_t bits;
     } value;
     trl__score_group *g = t->group;
     trl__search_worker *w = &t->decoder->workers[worker];
+    double start = trl__clock(t->decoder);
+    w->code = g->make(g, worker, tied, &value.score, &w->err);
+    if (w->code < 0)
+        return w->code;
+    *bits = value.bits;
+    uint64_t before = atomic_exchange_explicit(&g->cells[tied], cell_of(g->number, value.bits), memory_order_relaxed);
+    w->twice += before != cell_of(g->number, PENDING);
+    trl__count_seconds(t->decoder, worker, TRL__LIKELIHOODS, start);
+    if (t->decoder->options.is_timed)
+        w->seconds[TRL__EXPANSION] -= trl__clock(t->decoder) - start;
+    return 0;
+}
+
+static int look_up(const trial *t, int worker, int32_t tied, float *score)
+{
+    const trl__score_group *g = t->group;
     uint64_t cell = atomic_load_explicit(&g->cells[tied], memory_order_relaxed);
-    value.bits = (uint32_t)cell;
-    if (cell >> 32 != g->number) {
-        double start = trl__clock(t->decoder);
-        w->code = g->make(g, worker, tied, &value.score, &w->err);
-        if (w->code < 0)
-            return w->code;
-        cell = (uint64_t)g->number << 32 | value.bits;
-        cell = atomic_exchange_explicit(&g->cells[tied], cell, memory_order_relaxed);
-        w->twice += cell >> 32 == g->number;
-        trl__count_seconds(t->decoder, worker, TRL__LIKELIHOODS, start);
-        if (t->decoder->options.is_timed)
-            w->seconds[TRL__EXPANSION] -= trl__clock(t->decoder) - start;
-    }
-    *score = value.score;
+    int is_first = cell >> 32 != g->number &&
+                   atomic_compare_exchange_strong_explicit(&g->cells[tied], &cell, cell_of(g->number, PENDING),
+                                                           memory_order_relaxed, memory_order_relaxed);
+    if (!is_first)
+        cell = await_score(&g->cells[tied], g->number);
+    uint32_t bits = (uint32_t)cell;
+    if ((is_first || bits == PENDING) && make_score(t, worker, tied, &bits) < 0)
+        return t->decoder->workers[worker].code;
+    memcpy(score, &bits, sizeof *score);
     return 0;
 }
 
