@@ -31,10 +31,10 @@ void trl__foreseen_free(trl__foreseen *foreseen);
 /* Nothing is listed; nobody may be at work. */
 void trl__foreseen_clear(trl__foreseen *foreseen);
 
-/* Listed, taken or made, and not yet forgotten. */
+/* Listed, taken or made, and not yet forgotten. If it is not, whoever had taken it is done with it. */
 static inline int trl__foreseen_is_listed(const trl__foreseen *f, int32_t tied)
 {
-    return atomic_load_explicit(&f->stage[tied], memory_order_relaxed) != TRL__NOT_LISTED;
+    return atomic_load_explicit(&f->stage[tied], memory_order_acquire) != TRL__NOT_LISTED;
 }
 
 /* The block of a tied state that begins with a frame; it has none. Where the ring is full it can only be taken by its name. */
