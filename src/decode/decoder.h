@@ -76,8 +76,8 @@ struct trl__score_group {
     int32_t block;  /* frames; where threads share out frames, a block ends at a multiple of it */
     uint32_t
         *until; /* by tied state: it was asked for in frames below this one; NULL: all scores are there, or cells */
-    atomic_uint_fast64_t
-        *cells; /* by tied state: number << 32 | the bits of its score once that is there; NULL: until */
+    atomic_uint_fast64_t *
+        cells; /* by tied state: number << 32 | the bits of its score once that is there, or is being made; NULL: until */
     uint32_t number;
     trl__foreseen *
         foreseen; /* is told which blocks will be wanted, and has them made; with `until`; NULL: nobody wants to know */
@@ -90,6 +90,13 @@ struct trl__score_group {
     void (*make_blocks)(trl__score_group *group, int worker, const int32_t *taken, int32_t count, int32_t next);
     void *user; /* of all three */
 };
+
+/* The frame behind a block of scores that begins with frame f. */
+static inline int32_t trl__block_end(const trl__score_group *group, int32_t f)
+{
+    int32_t end = (group->by_frame ? f / group->block * group->block : f) + group->block;
+    return end < group->frames ? end : group->frames;
+}
 
 /* As trl__decoder_advance. */
 int trl__decoder_advance_group(trl__decoder *decoder, trl__score_group *group, trl_error *err);

@@ -15,19 +15,12 @@ typedef struct asking {
     int32_t frame, end; /* scores are made for frames [frame, end) of the group */
 } asking;
 
-/* The frame behind a block of scores that begins with frame f. */
-static int32_t block_end(const trl__score_group *group, int32_t f)
-{
-    int32_t end = (group->by_frame ? f / group->block * group->block : f) + group->block;
-    return end < group->frames ? end : group->frames;
-}
-
 /* Makes sure that a tied state's scores from this frame on are listed. Returns the end of their block. */
 static int32_t list_now(const asking *a, int32_t tied)
 {
     trl__foreseen *foreseen = a->group->foreseen;
     if (trl__foreseen_is_listed(foreseen, tied)) {
-        int32_t end = block_end(a->group, (int32_t)foreseen->begin[tied]);
+        int32_t end = trl__block_end(a->group, (int32_t)foreseen->begin[tied]);
         if (end > a->frame)
             return end;
         trl__foreseen_drop(foreseen, tied); /* it was not wanted when its block began */
@@ -109,7 +102,7 @@ static void make_listed(const asking *a)
 
 int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
 {
-    asking a = {d, group, f, block_end(group, f)};
+    asking a = {d, group, f, trl__block_end(group, f)};
     ask(&a, c->limit);
     if (group->foreseen)
         make_listed(&a);

@@ -201,10 +201,10 @@ static void make_blocks(trl__score_group *group, int worker, const int32_t *take
 {
     trl__scorer *s = group->user;
     trl__scorer_worker *w = &s->workers[worker];
-    int32_t last = s->group_begin + group->frames;
     for (int32_t i = 0; i < count; i++) {
-        int32_t first = s->group_begin + (int32_t)s->foreseen.begin[taken[i]], end = first + group->block;
-        w->rows[i] = (trl__row){taken[i], first, end < last ? end : last, (int64_t)i * TRL__SCORE_BLOCK};
+        int32_t first = (int32_t)s->foreseen.begin[taken[i]], end = trl__block_end(group, first);
+        w->rows[i] =
+            (trl__row){taken[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
     }
     if (next >= 0) /* a row of no frames */
         w->rows[count] = (trl__row){next, w->rows[0].first, w->rows[0].first, 0};
