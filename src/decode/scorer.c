@@ -203,8 +203,7 @@ static void make_blocks(trl__score_group *group, int worker, const int32_t *take
     trl__scorer_worker *w = &s->workers[worker];
     for (int32_t i = 0; i < count; i++) {
         int32_t first = (int32_t)s->foreseen.begin[taken[i]], end = trl__block_end(group, first);
-        w->rows[i] =
-            (trl__row){taken[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
+        w->rows[i] = (trl__row){taken[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
     }
     if (next >= 0) /* a row of no frames */
         w->rows[count] = (trl__row){next, w->rows[0].first, w->rows[0].first, 0};

@@ -342,6 +342,26 @@ static void a_full_buffer_makes_the_device_wait(void **state)
     }
 }
 
+/* Narrow searches of graphs with many tied states: what is foreseen is often not wanted, and wanted again much later. */
+static void what_was_foreseen_in_vain_does_no_harm(void **state)
+{
+    (void)state;
+    random_source r = {32};
+    for (int i = 0; i < 60; i++) {
+        graph_kind kind = {
+            .states = 90, .arcs = 200, .transitions = 120, .tied = 120, .words = 3, .epsilons = 0.1, .finals = 0.4};
+        test_case c = {.graph = random_graph(&kind, &r), .frames = 400, .tied = 120, .options = trl__decode_defaults()};
+        search_way way = {.team = teams[i % TEAMS], .scores = trl__scorer_defaults()};
+        c.scores = random_scores(c.tied, c.frames, &r);
+        atomic_store(&c.fails_from, INT32_MAX);
+        c.options.most_active = 1 + (int32_t)random_below(&r, 6);
+        c.options.least_active = 0;
+        c.options.least_shared = (int32_t)random_below(&r, 4);
+        searcher s = make_searcher(&c, &way);
+        ends_as_alone(&s, &c, &way);
+    }
+}
+
 static void running_out_of_memory_is_survived(void **state)
 {
     (void)state;
@@ -385,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_the_same),
         cmocka_unit_test(a_maker_may_fail),
         cmocka_unit_test(a_full_buffer_makes_the_device_wait),
+        cmocka_unit_test(what_was_foreseen_in_vain_does_no_harm),
         cmocka_unit_test(running_out_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, make_teams, free_teams);
