@@ -177,7 +177,7 @@ static void measure_reducer(const sizes *z, const float *frames, const char *fol
         total += put_triphone(&s, i, z->share);
     close_stream(&s);
     double start = bench_cpu_seconds();
-    check(trl_bam_reduce(stream_path, &o, NULL, mixtures, &counts, &err), &err);
+    check(trl_bam_reduce(stream_path, NULL, &o, NULL, mixtures, &counts, &err), &err);
     double seconds = bench_cpu_seconds() - start;
     trl_bam_cell all = trl_bam_total(&counts);
     bench_report(result, "reducer_frames_per_s_core", (double)total / seconds, "1/s", "M = 3, alpha 0.3, beta 2.2");

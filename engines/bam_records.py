@@ -28,12 +28,15 @@ def read_bodies(stream):
 
 
 def write_stream(stream, header, bodies):
+    """Returns the bytes of the bodies."""
     stream.write(header)
-    count = 0
+    count = size = 0
     for count, body in enumerate(bodies, 1):
         stream.write(struct.pack("<I", len(body)))
         stream.write(body)
+        size += len(body)
     stream.write(struct.pack("<IQ", 0, count))
+    return size
 
 
 def check(process, command, log, good=(0,)):

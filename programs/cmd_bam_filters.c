@@ -2,6 +2,7 @@
 #include "bam_command.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const cli_command cmd_bam_map, cmd_bam_reduce, cmd_bam_show, cmd_bam_sort;
@@ -134,24 +135,55 @@ const cli_command cmd_bam_sort = {
 struct reduce_values {
     cli_common common;
     bam_estimation estimation;
-    const char *output;
+    const char *output, *first, *end;
 };
+
+/* A key in hexadecimal; its size, 0: it is none. */
+static size_t parse_key(const char *text, unsigned char key[TRL_BAM_KEY_MOST])
+{
+    size_t length = strlen(text);
+    if (length % 2 != 0 || length > (size_t)2 * TRL_BAM_KEY_MOST || strspn(text, "0123456789abcdefABCDEF") != length)
+        return 0;
+    for (size_t i = 0; i < length / 2; i++)
+        key[i] = (unsigned char)strtoul((char[]){text[2 * i], text[2 * i + 1], '\0'}, NULL, 16);
+    return length / 2;
+}
+
+static int parse_range(const struct reduce_values *v, unsigned char first[TRL_BAM_KEY_MOST],
+                       unsigned char end[TRL_BAM_KEY_MOST], trl_bam_range *range)
+{
+    size_t first_size = v->first ? parse_key(v->first, first) : 0, end_size = v->end ? parse_key(v->end, end) : 0;
+    if ((v->first && first_size == 0) || (v->end && end_size == 0))
+        return cli_usage_error(&cmd_bam_reduce, "%s %s: a key is given in hexadecimal, two digits a byte",
+                               v->first && first_size == 0 ? "--first" : "--end",
+                               v->first && first_size == 0 ? v->first : v->end);
+    if (v->first && v->end && first_size != end_size)
+        return cli_usage_error(&cmd_bam_reduce, "--first and --end are keys of different sizes");
+    *range = (trl_bam_range){.first = v->first ? first : NULL,
+                             .end = v->end ? end : NULL,
+                             .key_size = v->first ? first_size : end_size};
+    return 0;
+}
 
 static int run_reduce(void *values, int count, char **arguments)
 {
     const struct reduce_values *v = values;
     trl_bam_options o;
     trl_bam_counts counts;
+    trl_bam_range range;
+    unsigned char first[TRL_BAM_KEY_MOST], end[TRL_BAM_KEY_MOST];
     trl_pool *pool;
     trl_error err;
     int code = bam_options(&cmd_bam_reduce, NULL, &v->estimation, &o);
+    if (code == 0)
+        code = parse_range(v, first, end, &range);
     if (code == 0)
         code = cli_no_terminal(&cmd_bam_reduce, v->output);
     if (code == 0)
         code = cli_pool(&v->common, &pool);
     if (code)
         return code;
-    code = trl_bam_reduce(count > 0 ? arguments[0] : "-", &o, pool, v->output, &counts, &err);
+    code = trl_bam_reduce(count > 0 ? arguments[0] : "-", &range, &o, pool, v->output, &counts, &err);
     trl_pool_destroy(pool);
     if (code < 0)
         return cli_failure(&err);
@@ -165,6 +197,10 @@ static int run_reduce(void *values, int count, char **arguments)
 
 static const cli_option reduce_options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct reduce_values, output), "FILE", "mixtures; - (default): standard output"},
+    {"first", 0, CLI_TEXT, offsetof(struct reduce_values, first), "KEY",
+     "RECORDS are a part of a stream; the key of its first record, in hexadecimal"},
+    {"end", 0, CLI_TEXT, offsetof(struct reduce_values, end), "KEY",
+     "RECORDS are a part of a stream; the key of the first record behind it"},
     BAM_ESTIMATION_OPTIONS(struct reduce_values, estimation),
     {0}};
 
@@ -177,6 +213,10 @@ const cli_command cmd_bam_reduce = {
                    "--max-frames those with the smallest hash of seed, utterance and number are used, so neither the "
                    "order nor the number of mappers and reducers matters. Mixtures grow by splitting, one "
                    "Gaussian, two, four … B n^A, with --iterations of expectation maximisation at each size.\n\n"
+                   "A sorted stream may be cut anywhere, also within the M-phones of silence, and its parts reduced by "
+                   "themselves, with --first but for the first and --end but for the last. M-phones on both sides of a "
+                   "cut are then written as samples, and `trellis bam store` puts them together: the store is the "
+                   "same.\n\n"
                    "A key out of order, records that are missing and a stream without its end are errors. Without "
                    "RECORDS, standard input is read; the output is made a store by `trellis bam store`.",
     .options = reduce_options,

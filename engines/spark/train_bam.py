@@ -2,8 +2,8 @@
 
     spark-submit --master spark://HOST:7077 engines/spark/train_bam.py MODEL CORPUS LEXICON -o STORE [options]
 
-`trellis bam map` and `trellis bam reduce` do the work, as processes beside Spark's Python workers; Spark starts them, brings the records of a shard to
-one place in the order of their bytes, and does again what a lost worker had. Paths are those of all machines: model, corpus, lexicon and the
+`trellis bam map` and `trellis bam reduce` do the work, as processes beside Spark's Python workers; Spark starts them, keeps what the mappers wrote on the workers' disks, brings the records
+of a range of keys to one place in the order of their bytes, and does again what a lost worker had. Paths are those of all machines: model, corpus, lexicon and the
 store's folder are on a file system that every worker sees.
 """
 
@@ -14,11 +14,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+from bisect import bisect_right
 from collections import namedtuple
-from itertools import groupby
+from itertools import groupby, zip_longest
 
-import xxhash
-from pyspark import SparkConf, SparkContext, TaskContext
+from pyspark import SparkConf, SparkContext, StorageLevel, TaskContext
 
 ENGINES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ENGINES)
@@ -29,32 +29,64 @@ MAP_OPTIONS = {"order": 1, "no-boundaries": 0, "seed": 1, "oov": 1, "beam": 1, "
                "skip-bad": 0, "mlf": 1, "fold-case": 0}
 ESTIMATION_OPTIONS = {"min-frames": 1, "max-frames": 1, "alpha": 1, "beta": 1, "variance-floor": 1, "iterations": 1}
 
-Job = namedtuple("Job", "trellis inputs mappers shards mapping estimation memory work")
+Job = namedtuple("Job", "trellis inputs mappers mapping estimation memory work")
 
 
-# ---- keys of the shuffle: shard, what it is, bytes. Each shard begins with the streams' header. ----
+# ---- ranges: the sorted records of all mappers are cut where they have added up to a share of the whole, as `trellis bam train` does, so silence is no larger than the rest ----
 
-HEADER, RECORD = b"\0", b"\1"
-
-
-def shuffle_key(shard, kind, data):
-    return struct.pack(">I", shard) + kind + data, None
+MARKS = 4096  # of a mapper's records at most, evenly spaced: ranges are even to about 1 / MARKS of what a mapper writes
 
 
-def shard_of_key(key):
+def key_size(header):
+    return 4 + 4 * struct.unpack_from("<I", header, 8)[0]
+
+
+def mark_of(body, header):
+    """How a record begins: key, kind, utterance and first frame, which tell records of one key apart."""
+    return body[:key_size(header) + 16]
+
+
+def mark_records(records):
+    """The mapper's header, and (mark, bytes up to the next one) of its sorted records."""
+    records = iter(records)
+    header = next(records, None)
+    marks, step = [], 1 << 12
+    for body in records:
+        if not marks or marks[-1][1] + len(body) > step:
+            marks.append([mark_of(body, header), 0])
+        marks[-1][1] += len(body)
+        if len(marks) > MARKS:
+            step *= 2
+            marks = [[first[0], first[1] + second[1]] for first, second in zip_longest(marks[::2], marks[1::2], fillvalue=(b"", 0))]
+    yield header, marks
+
+
+def cut(marks, shards):
+    """Where each range but the first begins. As trl__key_ranges."""
+    marks = sorted(marks)
+    total = sum(size for _, size in marks)
+    cuts, so_far = [], 0
+    for (before, size), (mark, _) in zip(marks, marks[1:]):
+        so_far += size
+        if mark != before and len(cuts) + 1 < shards and so_far * shards >= total * (len(cuts) + 1):
+            cuts.append(mark)
+    return cuts
+
+
+def shuffle_key(body, cuts):
+    """Range and record; the value is empty."""
+    return struct.pack(">I", bisect_right(cuts, body)) + body, None
+
+
+def range_of_key(key):
     return struct.unpack_from(">I", key)[0]
-
-
-def shard_of_record(body, shards):
-    """As trl_bam_key_shard: a hash of the state and the central triphone."""
-    return xxhash.xxh3_64_intdigest(body[:8]) % shards
 
 
 # ---- tasks ----
 
 
 def map_part(part, job):
-    """Records of some of the speakers, sorted, each once."""
+    """The header, then the records of some of the speakers, sorted, each once."""
     mapping = [job.trellis, "bam", "map", *job.inputs, *job.mapping, "--parts", str(job.mappers), "--part", str(part + 1), "-q", "-t", "1"]
     sorting = [job.trellis, "bam", "sort", "--memory", str(job.memory)]
     good = (0, 1) if "--skip-bad" in job.mapping else (0,)
@@ -63,11 +95,8 @@ def map_part(part, job):
                 subprocess.Popen(sorting, stdin=mapper.stdout, stdout=subprocess.PIPE, stderr=sort_log) as sorter:
             mapper.stdout.close()
             try:
-                header = read_header(sorter.stdout)
-                for shard in range(job.shards):
-                    yield shuffle_key(shard, HEADER, header)
-                for body in read_bodies(sorter.stdout):
-                    yield shuffle_key(shard_of_record(body, job.shards), RECORD, body)
+                yield read_header(sorter.stdout)
+                yield from read_bodies(sorter.stdout)
             except EOFError:
                 pass  # the exit codes say why
             except BaseException:
@@ -78,32 +107,39 @@ def map_part(part, job):
             check(sorter, sorting, sort_log)
 
 
-def reduce_shard(shard, records, job):
-    """The sorted records of a shard become a file of mixtures, which is there whole or not at all."""
-    part = os.path.join(job.work, f"part-{shard:05d}.bam")
+def range_options(number, cuts, header):
+    """Where the range begins and ends, for `trellis bam reduce`."""
+    size = key_size(header)
+    first = ["--first", cuts[number - 1][:size].hex()] if number > 0 else []
+    end = ["--end", cuts[number][:size].hex()] if number < len(cuts) else []
+    return first + end
+
+
+def reduce_range(number, records, header, cuts, job):
+    """The sorted records of a range become a file of mixtures, which is there whole or not at all."""
+    part = os.path.join(job.work, f"part-{number:05d}.bam")
     attempt = f"{part}.attempt-{TaskContext.get().taskAttemptId()}"
-    command = [job.trellis, "bam", "reduce", "-o", attempt, *job.estimation, "-q", "-t", "1"]
-    keys = (key for key, _ in groupby(key for key, _ in records))  # those of several mappers once
-    header = next(keys)[5:]
+    command = [job.trellis, "bam", "reduce", "-o", attempt, *range_options(number, cuts, header), *job.estimation, "-q", "-t", "1"]
+    bodies = (key[4:] for key, _ in groupby(key for key, _ in records))  # those of several mappers once
     with tempfile.TemporaryFile() as log, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log) as reducer:
         try:
-            write_stream(reducer.stdin, header, record_bodies(keys))
+            size = write_stream(reducer.stdin, header, bodies)
             reducer.stdin.close()
         except BrokenPipeError:
-            pass  # its exit code says why
+            size = 0  # its exit code says why
         except BaseException:
             reducer.kill()
             raise
         check(reducer, command, log)
     os.replace(attempt, part)
-    yield part
+    yield part, size
 
 
-def record_bodies(keys):
-    for key in keys:
-        if key[4:5] != RECORD:
-            raise ValueError("mappers disagree about model or options: is the same model, and the same trellis, on all machines?")
-        yield key[5:]
+def common_header(headers):
+    first, *others = headers
+    if any(header != first for header in others):
+        raise ValueError("mappers disagree about model or options: is the same model, and the same trellis, on all machines?")
+    return first
 
 
 # ---- the driver ----
@@ -135,23 +171,32 @@ def given(arguments, options):
     return found
 
 
+def say_balance(sizes):
+    print(f"{len(sizes)} shards of {sum(sizes) / 1e6:.1f} MB: the largest {max(sizes) / max(1, min(sizes)):.3f} times the smallest", file=sys.stderr)
+
+
 def train(context, arguments):
     output = os.path.abspath(arguments.output)
     work = f"{output}.{context.applicationId}"
     many = 4 * context.defaultParallelism
     job = Job(arguments.trellis, [os.path.abspath(p) for p in (arguments.MODEL, arguments.CORPUS, arguments.LEXICON)],
-              arguments.mappers or many, arguments.shards or many, given(arguments, MAP_OPTIONS),
-              given(arguments, ESTIMATION_OPTIONS), arguments.memory, work)
+              arguments.mappers or many, given(arguments, MAP_OPTIONS), given(arguments, ESTIMATION_OPTIONS), arguments.memory, work)
     os.makedirs(work)
     try:
+        mapped = context.parallelize(range(job.mappers), job.mappers).flatMap(lambda part: map_part(part, job))
+        mapped.persist(StorageLevel.DISK_ONLY)
+        marked = mapped.mapPartitions(mark_records).collect()
+        header = common_header([header for header, _ in marked])
+        cuts = cut([mark for _, marks in marked for mark in marks], arguments.shards or many)
         parts = (
-            context.parallelize(range(job.mappers), job.mappers)
-            .flatMap(lambda part: map_part(part, job))
-            .repartitionAndSortWithinPartitions(job.shards, shard_of_key)
-            .mapPartitionsWithIndex(lambda shard, records: reduce_shard(shard, records, job))
+            mapped.filter(lambda body: body != header)
+            .map(lambda body: shuffle_key(body, cuts))
+            .repartitionAndSortWithinPartitions(len(cuts) + 1, range_of_key)
+            .mapPartitionsWithIndex(lambda number, records: reduce_range(number, records, header, cuts, job))
             .collect()
         )
-        store = [job.trellis, "bam", "store", *parts, "-o", output, "--partitions", str(arguments.partitions), *job.estimation]
+        say_balance([size for _, size in parts])
+        store = [job.trellis, "bam", "store", *(part for part, _ in parts), "-o", output, "--partitions", str(arguments.partitions), *job.estimation]
         return subprocess.run(store).returncode
     finally:
         shutil.rmtree(work, ignore_errors=True)

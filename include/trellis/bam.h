@@ -4,7 +4,7 @@
  *     o.order = 2;
  *     trl_bam_map(model, lexicon, corpus, &o, NULL, pool, skipped, "mapped.bam", &counts, &err);
  *     trl_bam_sort("mapped.bam", "sorted.bam", 256 << 20, &err);
- *     trl_bam_reduce("sorted.bam", &o, pool, "mixtures.bam", &counts, &err);
+ *     trl_bam_reduce("sorted.bam", NULL, &o, pool, "mixtures.bam", &counts, &err);
  *
  * Three filters on streams of records (docs/formats.md): the mapper aligns utterances with the first-pass model and writes a record for each state
  * that was passed through, the frames under the key of the longest M-phone and nothing but the key for those it backs off to; records are
@@ -66,10 +66,18 @@ TRL_API int trl_bam_map(const trl_model *model, const trl_lexicon *lexicon, cons
  * written once. Returns 0, TRL_EFORMAT, TRL_ECORRUPT (truncated), TRL_EIO, TRL_ENOMEM. */
 TRL_API int trl_bam_sort(const char *input, const char *output, size_t memory, trl_error *err);
 
-/* Sorted records to mixtures. Order, word boundaries and seed are the input's. Returns 0; TRL_ECORRUPT: a key out of order, an M-phone without what it backs off to, or the
- * end is missing; TRL_EFORMAT, TRL_EIO, TRL_ENUMBER, TRL_ENOMEM. Memory: `order` times most_frames frames, and what the threads need. */
-TRL_API int trl_bam_reduce(const char *input, const trl_bam_options *options, trl_pool *pool, const char *output,
-                           trl_bam_counts *counts, trl_error *err);
+/* Where a stream that was cut into parts begins and ends: the key of the part's first record (NULL: nothing comes before it), and that of the first record behind it
+ * (NULL: nothing). A cut may lie anywhere, also between records of one key. */
+typedef struct trl_bam_range {
+    const unsigned char *first, *end;
+    size_t key_size; /* bytes of each */
+} trl_bam_range;
+
+/* Sorted records to mixtures. Of a `range` (NULL: the whole) M-phones that have frames in other parts too are written as samples, which
+ * trl_bam_store_write puts together. Order, word boundaries and seed are the input's. Returns 0; TRL_ECORRUPT: a key out of order, an M-phone without what it backs off to, or the
+ * end is missing; TRL_EINVAL: keys of the range that the input can't have; TRL_EFORMAT, TRL_EIO, TRL_ENUMBER, TRL_ENOMEM. Memory: `order` times most_frames frames, and what the threads need. */
+TRL_API int trl_bam_reduce(const char *input, const trl_bam_range *range, const trl_bam_options *options,
+                           trl_pool *pool, const char *output, trl_bam_counts *counts, trl_error *err);
 
 /* ---- all of it on one machine ---- */
 

@@ -12,7 +12,8 @@ static int write_record(void *user, const unsigned char *body, size_t size, trl_
     return trl__bam_write(user, body, size, err);
 }
 
-static int reduce_all(trl__bam_reader *reader, trl__reducer *reducer, trl_error *err)
+/* `end`: as in reducer.h. */
+static int reduce_all(trl__bam_reader *reader, trl__reducer *reducer, const unsigned char *end, trl_error *err)
 {
     trl__bam_record record;
     trl_error why;
@@ -20,28 +21,43 @@ static int reduce_all(trl__bam_reader *reader, trl__reducer *reducer, trl_error 
     while ((code = trl__bam_read(reader, &record, err)) > 0)
         if ((code = trl__reducer_add(reducer, &record, &why)) < 0)
             return trl__source_fail(&reader->source, err, code, "record %" PRIu64 ": %s", reader->records, why.text);
-    if (code == 0 && (code = trl__reducer_finish(reducer, NULL, &why)) < 0)
+    if (code == 0 && (code = trl__reducer_finish(reducer, end, &why)) < 0)
         return trl__source_fail(&reader->source, err, code, "%s", why.text);
     return code;
 }
 
-int trl_bam_reduce(const char *input, const trl_bam_options *options, trl_pool *pool, const char *output,
-                   trl_bam_counts *counts, trl_error *err)
+static int check_range(const trl_bam_range *range, const trl__bam_reader *reader, trl_error *err)
+{
+    size_t size = trl_bam_key_size(reader->header.order);
+    if ((range->first || range->end) && range->key_size != size)
+        return trl__source_fail(&reader->source, err, TRL_EINVAL, "keys of its order have %zu bytes, those of the range %zu",
+                                size, range->key_size);
+    if (range->first && range->end && memcmp(range->first, range->end, size) > 0)
+        return trl__source_fail(&reader->source, err, TRL_EINVAL, "the range ends before it begins");
+    return 0;
+}
+
+int trl_bam_reduce(const char *input, const trl_bam_range *range, const trl_bam_options *options, trl_pool *pool,
+                   const char *output, trl_bam_counts *counts, trl_error *err)
 {
     trl__bam_reader reader;
     trl__bam_writer writer;
     trl__reducer *reducer = NULL;
+    const trl_bam_range whole = {0};
+    range = range ? range : &whole;
     int code = trl_bam_options_check(options, err);
     if (code < 0 || (code = trl__bam_reader_open(input, &reader, err)) < 0)
         return code;
-    code = trl__bam_writer_open(output, &reader.header, &writer, err);
+    code = check_range(range, &reader, err);
+    if (code == 0)
+        code = trl__bam_writer_open(output, &reader.header, &writer, err);
     if (code < 0) {
         trl__bam_reader_close(&reader);
         return code;
     }
-    code = trl__reducer_create(&reader.header, options, pool, NULL, write_record, &writer, &reducer, err);
+    code = trl__reducer_create(&reader.header, options, pool, range->first, write_record, &writer, &reducer, err);
     if (code == 0)
-        code = reduce_all(&reader, reducer, err);
+        code = reduce_all(&reader, reducer, range->end, err);
     if (code == 0)
         code = trl__bam_writer_commit(&writer, err);
     else

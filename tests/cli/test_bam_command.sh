@@ -31,6 +31,28 @@ expect 0 bash -c '"$TRELLIS" bam map tones.trm sounds lexicon.txt -q | "$TRELLIS
 cmp mixtures.bam piped.bam || wrong "a pipe gives other mixtures than files"
 expect 0 "$TRELLIS" bam store mixtures.bam -o filtered "${estimation[@]}" -q
 
+# Parts of the sorted records, cut anywhere: the first one from silence's middle, the next within one key, and a single record.
+python3 - "$TRELLIS_SOURCE_DIR/engines" <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[1])
+from bam_records import *
+with open("sorted.bam", "rb") as file:
+    header, bodies = read_header(file), list(read_bodies(file))
+same = next(i for i in range(len(bodies) // 2, len(bodies)) if bodies[i][:16] == bodies[i - 1][:16])
+cuts = [len(bodies) // 3, same, same + 1]
+for number, (first, end) in enumerate(zip([0, *cuts], [*cuts, len(bodies)])):
+    with open(f"range{number}.bam", "wb") as file:
+        write_stream(file, header, bodies[first:end])
+    print(*(["--first", bodies[first][:16].hex()] if first else []), *(["--end", bodies[end][:16].hex()] if end < len(bodies) else []),
+          file=open(f"range{number}.options", "w"))
+PYTHON
+for number in 0 1 2 3; do
+    read -ra range <"range$number.options"
+    expect 0 "$TRELLIS" bam reduce "range$number.bam" "${range[@]}" -o "reduced$number.bam" "${estimation[@]}" -q
+done
+expect 0 "$TRELLIS" bam store reduced[0-3].bam -o ranges "${estimation[@]}" -q
+diff -r filtered ranges || wrong "another store of parts that were cut anywhere"
+
 # ---- The driver ----
 expect 0 "$TRELLIS" bam train tones.trm sounds lexicon.txt -o store "${estimation[@]}"
 contains "$err" "24 utterances" "summary of the driver"
@@ -94,6 +116,16 @@ contains "$err" "order is 16" "order"
 expect 2 "$TRELLIS" bam reduce sorted.bam -o x --min-frames 10 --max-frames 5
 expect 3 "$TRELLIS" bam reduce mapped.bam -o x
 contains "$err" "not sorted" "records that are not sorted"
+expect 3 "$TRELLIS" bam reduce range0.bam -o x
+contains "$err" "records end before it" "a part that is not said to be one"
+expect 2 "$TRELLIS" bam reduce range0.bam -o x --end 12x4
+contains "$err" "--end 12x4: a key is given in hexadecimal" "a key"
+expect 2 "$TRELLIS" bam reduce range0.bam -o x --end 0012 --first 001234
+contains "$err" "different sizes" "keys of different sizes"
+expect 3 "$TRELLIS" bam reduce range0.bam -o x --end 0012
+contains "$err" "keys of its order have 16 bytes, those of the range 2" "a key of another order"
+expect 3 "$TRELLIS" bam reduce range0.bam -o x --first "$(printf '%032d' 2)" --end "$(printf '%032d' 1)"
+contains "$err" "the range ends before it begins" "a range the wrong way round"
 head -c 20000 sorted.bam >cut.bam
 expect 3 "$TRELLIS" bam reduce cut.bam -o x
 contains "$err" "cut.bam: at byte" "a truncated record"

@@ -5,10 +5,14 @@ source "$TRELLIS_SOURCE_DIR/tests/cli/spark.bash"
 expect 0 train_on_spark 'local[2]' spark.store --trellis "$TRELLIS" --mappers 3 --shards 5
 contains "$out" "Gaussians -> " "summary"
 same_store spark.store
+# Silence, more than half of all records, is shared out too: the paper's largest shard was 35 times its smallest.
+balance=$(sed -n 's/^5 shards of .* MB: the largest \([0-9.]*\) times the smallest$/\1/p' <<<"$out")
+awk -v b="${balance:-99}" 'BEGIN { exit !(b >= 1 && b < 1.2) }' || wrong "shards of different sizes: '$balance' in $out"
 
 # Tasks by themselves: a mapper that fails, a stream that is cut, mappers of different models.
 expect 0 env PYTHONPATH="$TRELLIS_SOURCE_DIR/engines/spark:$TRELLIS_SOURCE_DIR/engines" "$spark/python" - "$TRELLIS" <<'PYTHON'
 import io, sys
+import train_bam
 from bam_records import *
 from train_bam import *
 
@@ -21,20 +25,36 @@ def fails_with(text, work):
         raise AssertionError(f"nothing failed with {text!r}")
 
 inputs = ["tones.trm", "sounds", "lexicon.txt"]
-job = Job(sys.argv[1], inputs, 2, 3, ["--order", "2"], [], 16, ".")
-keys = [key for part in range(2) for key, _ in map_part(part, job)]
-assert {shard_of_key(key) for key in keys} == {0, 1, 2}
+job = Job(sys.argv[1], inputs, 2, ["--order", "2"], [], 16, ".")
+parts = [list(map_part(part, job)) for part in range(2)]
+header = common_header([part[0] for part in parts])
 fails_with("beam", lambda: map_part(0, job._replace(mapping=["--beam", "-3"])))
 fails_with("sounds2", lambda: map_part(0, job._replace(inputs=["tones.trm", "sounds2", "lexicon.txt"])))
-bodies = [key[5:] for key in keys if key[4:5] == RECORD]
+bodies = parts[0][1:]
 stream = io.BytesIO()
-write_stream(stream, keys[0][5:], bodies)
+write_stream(stream, header, bodies)
 whole = stream.getvalue()
 for size in (20, len(whole) // 2, len(whole) - 3):
-    cut = io.BytesIO(whole[:size])
-    fails_with("end", lambda: (read_header(cut), *read_bodies(cut)))
+    shorter = io.BytesIO(whole[:size])
+    fails_with("end", lambda: (read_header(shorter), *read_bodies(shorter)))
 again = io.BytesIO(whole)
-assert read_header(again) == keys[0][5:] and list(read_bodies(again)) == bodies
-fails_with("disagree", lambda: record_bodies([keys[0]]))
+assert read_header(again) == header and list(read_bodies(again)) == bodies
+fails_with("disagree", lambda: common_header([header, header[:-1]]))
+
+# Ranges: marks are of records, as far apart as they say; records lie between the cuts that are around them, in few large mappers and many small ones alike.
+train_bam.MARKS = 20
+for shards in (1, 2, 7, 50):
+    marked = [next(mark_records(part)) for part in parts]
+    for part, (_, marks) in zip(parts, marked):
+        assert len(marks) <= 20 and sum(size for _, size in marks) == sum(map(len, part[1:]))
+        assert {mark for mark, _ in marks} <= {mark_of(body, header) for body in part[1:]}
+    cuts = cut([mark for _, marks in marked for mark in marks], shards)
+    assert cuts == sorted(set(cuts)) and len(cuts) < shards
+    sizes = [0] * (len(cuts) + 1)
+    for body in parts[0][1:] + parts[1][1:]:
+        number = range_of_key(shuffle_key(body, cuts)[0])
+        assert (number == 0 or cuts[number - 1] <= body) and (number == len(cuts) or body < cuts[number])
+        sizes[number] += len(body)
+    assert min(sizes) > 0 and max(sizes) <= sum(sizes) / shards + 4 * sum(sizes) / 20, sizes
 PYTHON
 finish

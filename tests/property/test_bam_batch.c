@@ -333,7 +333,7 @@ static void test_store(void **state)
     trl_bam_store *store;
     sort_case(&c);
     write_case(&c, temp_path("sorted"));
-    must(trl_bam_reduce(temp_path("sorted"), &c.options, NULL, temp_path("mixtures"), NULL, &err));
+    must(trl_bam_reduce(temp_path("sorted"), NULL, &c.options, NULL, temp_path("mixtures"), NULL, &err));
     const char *inputs[] = {temp_path("mixtures")};
     must(trl_bam_store_write(inputs, 1, &c.options, 3, NULL, temp_path("store"), NULL, &err));
     must(trl_bam_store_open(temp_path("store"), &store, &err));

@@ -76,7 +76,7 @@ static void test_truncated(void **state)
         assert_true(code == TRL_ECORRUPT || (code == TRL_EFORMAT && cut < 8));
     }
     write_whole(temp_path("cut"), bytes, size - 12);
-    assert_int_equal(trl_bam_reduce(temp_path("cut"), &c.options, NULL, temp_path("out"), NULL, &err), TRL_ECORRUPT);
+    assert_int_equal(trl_bam_reduce(temp_path("cut"), NULL, &c.options, NULL, temp_path("out"), NULL, &err), TRL_ECORRUPT);
     assert_non_null(strstr(err.text, "without the mark of its end"));
     assert_int_equal(access(temp_path("out"), R_OK), -1);
     free(bytes);
@@ -108,7 +108,7 @@ static void write_mixtures(bam_case *c, const char *name)
 {
     sort_case(c);
     write_case(c, temp_path("sorted"));
-    must(trl_bam_reduce(temp_path("sorted"), &c->options, NULL, temp_path(name), NULL, &err));
+    must(trl_bam_reduce(temp_path("sorted"), NULL, &c->options, NULL, temp_path(name), NULL, &err));
 }
 
 static void check_found(trl_bam_store *store, const bam_case *c, const bam_output *wanted)
