@@ -20,6 +20,7 @@
 #define MARGIN 10 /* frames before and behind a node's own */
 #define MOST_BATCH 64
 
+enum { OWN, CPU_SHAPE, GPU_SHAPE, CUDA, DEVICES };
 enum { OP_FRAMES, OP_SCORE, OP_VITERBI, OP_BACKTRACK, OP_ACCUMULATE, OP_FORWARD_BACKWARD, OP_ACCUMULATE_SOFT, OPS };
 static const char *const op_name[OPS] = {"frames",           "score",          "viterbi", "backtrack", "accumulate",
                                          "forward_backward", "accumulate_soft"};
@@ -225,25 +226,56 @@ static void keep_better(measured *best, const measured *run)
     }
 }
 
-static void measure(const task *t, trl__device *device, int runs, measured *best)
-{
-    trl_error err;
+/* A device with the task's model, and what it took at best. */
+typedef struct runner {
+    const char *name;
+    trl__device *device; /* NULL: there is none */
     trl__stream *stream;
     trl__parameters *p;
     trl__local_stats *local;
-    bench_check(trl__stream_create(device, &stream, &err), &err);
-    bench_check(trl__device_load_model(device, t->model, NULL, &p, &err), &err);
-    bench_check(trl__local_stats_create(t->model, &local, &err), &err);
-    for (int i = 0; i <= runs; i++) { /* the first one builds kernels and grows memory */
-        measured run = {0};
-        trl__local_stats_zero(local);
-        run_all(t, device, stream, p, local, &run);
-        if (i > 0)
-            keep_better(best, &run);
+    measured best;
+} runner;
+
+static void open_runner(const task *t, const char *name, runner *r)
+{
+    trl_error err;
+    *r = (runner){.name = name};
+    if (trl__device_open(name, 0, &r->device, &err) < 0) {
+        printf("  %s: %s\n", name, err.text);
+        r->device = NULL;
+        return;
     }
-    trl__local_stats_destroy(local);
-    trl__parameters_free(p);
-    trl__stream_destroy(stream);
+    bench_check(trl__stream_create(r->device, &r->stream, &err), &err);
+    bench_check(trl__device_load_model(r->device, t->model, NULL, &r->p, &err), &err);
+    bench_check(trl__local_stats_create(t->model, &r->local, &err), &err);
+}
+
+static void close_runner(runner *r)
+{
+    if (!r->device)
+        return;
+    trl__local_stats_destroy(r->local);
+    trl__parameters_free(r->p);
+    trl__stream_destroy(r->stream);
+    trl__device_close(r->device);
+}
+
+static void run_once(const task *t, runner *r, int counts)
+{
+    measured run = {0};
+    trl__local_stats_zero(r->local);
+    run_all(t, r->device, r->stream, r->p, r->local, &run);
+    if (counts)
+        keep_better(&r->best, &run);
+}
+
+/* Devices take turns, so that all of them see the machine's fast and slow moments. */
+static void measure(const task *t, runner *all, int count, int runs)
+{
+    for (int i = 0; i <= runs; i++) /* the first one builds kernels and grows memory */
+        for (int k = 0; k < count; k++)
+            if (all[k].device && (i <= 2 || k != GPU_SHAPE)) /* a hundred times slower on a processor */
+                run_once(t, &all[k], i > 0);
 }
 
 /* ---- What an operation must do ---- */
@@ -318,32 +350,25 @@ static void measure_iterations(const bench_options *o, json_t *result, const cha
 
 static int run(const bench_options *o, json_t *result)
 {
-    static const char *const names[] = {"opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
-    trl_error err;
-    trl__device *own, *other;
+    static const char *const names[DEVICES] = {"cpu", "opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
     task t = make_task(o);
-    measured own_costs = {0};
-    int runs = o->tiny ? 1 : o->quick ? 5 : 20, found = 0;
+    runner all[DEVICES];
     json_t *devices = json_object();
     json_object_set_new(result, "operations", devices);
-    bench_check(trl__device_open("cpu", 0, &own, &err), &err);
-    measure(&t, own, runs, &own_costs);
-    json_object_set_new(devices, "cpu", list(&t, own->info.name, &own_costs, &own_costs));
-    for (int i = 0; i < 3; i++) {
-        const char *name = names[i];
-        measured costs = {0};
-        if (trl__device_open(name, 0, &other, &err) < 0) {
-            printf("  %s: %s\n", name, err.text);
-            continue;
-        }
-        found |= i < 2;
-        measure(&t, other, i == 1 && runs > 2 ? 2 : runs, &costs);
-        json_object_set_new(devices, name, list(&t, name, &costs, &own_costs));
-        if (i == 0)
-            bench_report(result, "step1_opencl_vs_avx2", own_costs.op[OP_SCORE].cpu / costs.op[OP_SCORE].cpu, "x",
-                         "speed of observation probabilities, by processor time");
-        trl__device_close(other);
-    }
+    for (int i = 0; i < DEVICES; i++)
+        open_runner(&t, names[i], &all[i]);
+    measure(&t, all, DEVICES, o->tiny ? 1 : o->quick ? 5 : 20);
+    for (int i = 0; i < DEVICES; i++)
+        if (all[i].device)
+            json_object_set_new(devices, names[i],
+                                list(&t, i == OWN ? all[i].device->info.name : names[i], &all[i].best, &all[OWN].best));
+    int found = all[CPU_SHAPE].device != NULL;
+    if (found)
+        bench_report(result, "step1_opencl_vs_avx2",
+                     all[OWN].best.op[OP_SCORE].cpu / all[CPU_SHAPE].best.op[OP_SCORE].cpu, "x",
+                     "speed of observation probabilities, by processor time");
+    for (int i = 0; i < DEVICES; i++)
+        close_runner(&all[i]);
     if (found) {
         measure_iterations(o, result, "opencl:0", 1);
     } else {
@@ -351,7 +376,6 @@ static int run(const bench_options *o, json_t *result)
         bench_absent(result, "iteration_opencl_vs_avx2", "there is no OpenCL device");
     }
     device_machines(o, result, devices);
-    trl__device_close(own);
     free_task(&t);
     return 0;
 }
