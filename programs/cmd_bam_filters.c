@@ -159,9 +159,8 @@ static int parse_range(const struct reduce_values *v, unsigned char first[TRL_BA
                                v->first && first_size == 0 ? v->first : v->end);
     if (v->first && v->end && first_size != end_size)
         return cli_usage_error(&cmd_bam_reduce, "--first and --end are keys of different sizes");
-    *range = (trl_bam_range){.first = v->first ? first : NULL,
-                             .end = v->end ? end : NULL,
-                             .key_size = v->first ? first_size : end_size};
+    *range = (trl_bam_range){
+        .first = v->first ? first : NULL, .end = v->end ? end : NULL, .key_size = v->first ? first_size : end_size};
     return 0;
 }
 

@@ -30,8 +30,8 @@ static int check_range(const trl_bam_range *range, const trl__bam_reader *reader
 {
     size_t size = trl_bam_key_size(reader->header.order);
     if ((range->first || range->end) && range->key_size != size)
-        return trl__source_fail(&reader->source, err, TRL_EINVAL, "keys of its order have %zu bytes, those of the range %zu",
-                                size, range->key_size);
+        return trl__source_fail(&reader->source, err, TRL_EINVAL,
+                                "keys of its order have %zu bytes, those of the range %zu", size, range->key_size);
     if (range->first && range->end && memcmp(range->first, range->end, size) > 0)
         return trl__source_fail(&reader->source, err, TRL_EINVAL, "the range ends before it begins");
     return 0;

@@ -76,7 +76,8 @@ static void test_truncated(void **state)
         assert_true(code == TRL_ECORRUPT || (code == TRL_EFORMAT && cut < 8));
     }
     write_whole(temp_path("cut"), bytes, size - 12);
-    assert_int_equal(trl_bam_reduce(temp_path("cut"), NULL, &c.options, NULL, temp_path("out"), NULL, &err), TRL_ECORRUPT);
+    assert_int_equal(trl_bam_reduce(temp_path("cut"), NULL, &c.options, NULL, temp_path("out"), NULL, &err),
+                     TRL_ECORRUPT);
     assert_non_null(strstr(err.text, "without the mark of its end"));
     assert_int_equal(access(temp_path("out"), R_OK), -1);
     free(bytes);
