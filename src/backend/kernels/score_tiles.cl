@@ -45,19 +45,40 @@ FUNCTION float8 logarithm_of_two(float8 x)
     return fma(p, z, convert_float8(exponent));
 }
 
+#if defined __x86_64__ || defined __aarch64__ /* a compiler for the processor itself */
+#define FETCH(at) __builtin_prefetch(at)
+#else
+#define FETCH(at) (void)0
+#endif
+
+#define UNROLLED 6 /* rows; they read one line and a half of parameters */
+
+/* One row of V vectors of frames times one parameter of each component. */
+#define MULTIPLY_ROW(V, p, x)                                                                                          \
+    do {                                                                                                               \
+        _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                             \
+        _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                         \
+            _Pragma("unroll") for (int v = 0; v < V; v++) acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);              \
+    } while (0)
+
 /* The scores of a group of components for V vectors of frames, whose first row x is. All vectors of a row, then component by
- * component: 12 sums, 3 vectors and one parameter fill the 16 registers. */
+ * component: 12 sums, 3 vectors and one parameter fill the 16 registers. Meanwhile the group at `next` is fetched. */
 #define DEFINE_TILE(name, V)                                                                                           \
-    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *x, int dim, float8 *out)                         \
+    FUNCTION void name(GLOBAL const float *group, GLOBAL const float *next, GLOBAL const float *x, int dim,            \
+                       float8 *out)                                                                                    \
     {                                                                                                                  \
         GLOBAL const float *p = group + COMPONENTS;                                                                    \
         float8 acc[COMPONENTS][V], o[V];                                                                               \
+        int r = 0;                                                                                                     \
         _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++) acc[i / V][i % V] = 0.0f;                           \
-        for (int r = 0; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE) {                                         \
-            _Pragma("unroll") for (int v = 0; v < V; v++) o[v] = vload8(v, x);                                         \
-            _Pragma("unroll") for (int c = 0; c < COMPONENTS; c++)                                                     \
-                _Pragma("unroll") for (int v = 0; v < V; v++) acc[c][v] = fma((float8)p[c], o[v], acc[c][v]);          \
+        for (; r + UNROLLED <= 2 * dim; r += UNROLLED, next += UNROLLED * COMPONENTS) {                                \
+            FETCH(next);                                                                                               \
+            FETCH(next + 16);                                                                                          \
+            _Pragma("unroll") for (int i = 0; i < UNROLLED; i++, p += COMPONENTS, x += LANE_STRIDE)                    \
+                MULTIPLY_ROW(V, p, x);                                                                                 \
         }                                                                                                              \
+        for (; r < 2 * dim; r++, p += COMPONENTS, x += LANE_STRIDE)                                                    \
+            MULTIPLY_ROW(V, p, x);                                                                                     \
         _Pragma("unroll") for (int i = 0; i < COMPONENTS * V; i++)                                                     \
             out[i / V * 3 + i % V] = acc[i / V][i % V] + group[i / V];                                                 \
     }
@@ -81,18 +102,18 @@ FUNCTION void tile_of_differences(GLOBAL const float *group, GLOBAL const float 
         }
 }
 
-FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *lanes, device_long index, int vectors, int dim,
-                          int rows, int differences, float8 *score)
+FUNCTION void tile_scores(GLOBAL const float *group, GLOBAL const float *next, GLOBAL const float *lanes,
+                          device_long index, int vectors, int dim, int rows, int differences, float8 *score)
 {
     GLOBAL const float *x = lanes + index / LANES * rows * LANE_STRIDE + index % LANES;
     if (differences)
         tile_of_differences(group, x, vectors, dim, score);
     else if (vectors == 3)
-        tile_of_three(group, x, dim, score);
+        tile_of_three(group, next, x, dim, score);
     else if (vectors == 2)
-        tile_of_two(group, x, dim, score);
+        tile_of_two(group, next, x, dim, score);
     else
-        tile_of_one(group, x, dim, score);
+        tile_of_one(group, next, x, dim, score);
 }
 
 /* Four vectors go as two and two, not as three and one. */
@@ -140,7 +161,8 @@ KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *l
     GLOBAL const float *state = packed + packed_at[piece.tied];
     int components = first_gaussian[piece.tied + 1] - first_gaussian[piece.tied];
     int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
-    int vectors;
+    int vectors, piece_after = GROUP + 1 < (int)get_num_groups(0) ? GROUP + 1 : GROUP;
+    GLOBAL const float *next = packed + packed_at[pieces[piece_after].tied];
     for (int at = 0; at < piece.count; at += vectors * VECTOR) {
         float8 best[3], sum[3], score[3 * CHUNK];
         vectors = next_vectors((piece.count - at + VECTOR - 1) / VECTOR);
@@ -151,8 +173,9 @@ KERNEL void score_tiles(GLOBAL const device_piece *pieces, GLOBAL const float *l
         for (int begin = 0; begin < groups; begin += CHUNK / COMPONENTS) {
             int count = groups - begin < CHUNK / COMPONENTS ? groups - begin : CHUNK / COMPONENTS;
             for (int g = 0; g < count; g++)
-                tile_scores(state + (device_long)(begin + g) * size, lanes + piece.lanes, piece.first + at, vectors,
-                            dim, rows, differences[piece.tied], score + 3 * COMPONENTS * g);
+                tile_scores(state + (device_long)(begin + g) * size, next + (device_long)(begin + g) * size,
+                            lanes + piece.lanes, piece.first + at, vectors, dim, rows, differences[piece.tied],
+                            score + 3 * COMPONENTS * g);
             for (int v = 0; v < vectors; v++)
                 add_chunk(score, COMPONENTS * count, v, only_best, &best[v], &sum[v]);
         }

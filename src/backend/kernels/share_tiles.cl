@@ -8,7 +8,7 @@ FUNCTION void score_components(device_stretch s, GLOBAL const float *state, GLOB
                                float8 *best, float8 *sum)
 {
     float8 score[3 * CHUNK];
-    int groups = (components + COMPONENTS - 1) / COMPONENTS;
+    int groups = (components + COMPONENTS - 1) / COMPONENTS, size = COMPONENTS * (1 + 2 * dim);
     for (int v = 0; v < 3; v++) {
         best[v] = -3.4e38f;
         sum[v] = 0.0f;
@@ -16,8 +16,8 @@ FUNCTION void score_components(device_stretch s, GLOBAL const float *state, GLOB
     for (int begin = 0; begin < groups; begin += CHUNK / COMPONENTS) {
         int count = groups - begin < CHUNK / COMPONENTS ? groups - begin : CHUNK / COMPONENTS;
         for (int g = 0; g < count; g++)
-            tile_scores(state + (device_long)(begin + g) * COMPONENTS * (1 + 2 * dim), lanes, s.lane_at + at, vectors,
-                        dim, rows, differences, score + 3 * COMPONENTS * g);
+            tile_scores(state + (device_long)(begin + g) * size, state + (device_long)(begin + g + 1) * size, lanes,
+                        s.lane_at + at, vectors, dim, rows, differences, score + 3 * COMPONENTS * g);
         for (int v = 0; v < vectors; v++) {
             add_chunk(score, COMPONENTS * count, v, 0, &best[v], &sum[v]);
             for (int c = 0; c < COMPONENTS * count && COMPONENTS * begin + c < components; c++)
