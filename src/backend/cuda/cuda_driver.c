@@ -263,9 +263,19 @@ static int finish(void *queue, trl_error *err)
     return status == CUDA_SUCCESS ? 0 : fail_status(cuda, err, status, "waiting for the device");
 }
 
-static const trl__driver driver = {"cuda",       count_devices, facts,         open_device,    close_device,
-                                   queue_create, queue_destroy, memory_create, memory_destroy, write_memory,
-                                   read_memory,  launch,        finish};
+static const trl__driver driver = {.name = "cuda",
+                                   .count = count_devices,
+                                   .facts = facts,
+                                   .open = open_device,
+                                   .close = close_device,
+                                   .queue_create = queue_create,
+                                   .queue_destroy = queue_destroy,
+                                   .memory_create = memory_create,
+                                   .memory_destroy = memory_destroy,
+                                   .write = write_memory,
+                                   .read = read_memory,
+                                   .launch = launch,
+                                   .finish = finish};
 
 static int open_cuda(const char *level, int index, trl__device **out, trl_error *err)
 {

@@ -293,19 +293,30 @@ static int add_sums(const gathering *g, const double *sums, trl__local_stats *lo
     return 0;
 }
 
-/* *best: the best scores, by lane. */
+/* *best: the best scores, by lane. The sums are many, and on a processor stay where they are. */
 static int fetch_sums(const gathering *g, trl__local_stats *local, const float **best, trl_error *err)
 {
     trl__driven_stream *stream = g->stream;
-    size_t sums = g->used * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double), bests = g->lanes * sizeof(float);
-    char *down = trl__scratch_get(&stream->down, sums + bests + 1, 1);
+    const trl__driver *driver = stream->driver;
+    int maps = driver->map && g->used > 0;
+    size_t sums = g->used * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double),
+           bests = trl__whole(g->lanes * sizeof(float), 64);
+    char *down = trl__scratch_get(&stream->down, bests + (maps ? 0 : sums) + 1, 1);
     if (!down)
         return trl__fail_memory(err);
-    int code = sums > 0 ? stream->driver->read(stream->queue, stream->sums.memory, 0, down, sums, err) : 0;
+    const void *from = down + bests;
+    int code = maps       ? driver->map(stream->queue, stream->sums.memory, sums, &from, err)
+               : sums > 0 ? driver->read(stream->queue, stream->sums.memory, 0, down + bests, sums, err)
+                          : 0;
+    if (code < 0)
+        return code;
+    code = trl__fetch(stream, &stream->best, 0, down, g->lanes * sizeof(float), err);
     if (code == 0)
-        code = trl__fetch(stream, &stream->best, 0, down + sums, bests, err);
-    *best = (const float *)(down + sums);
-    return code < 0 ? code : add_sums(g, (const double *)down, local, err);
+        code = add_sums(g, from, local, err);
+    if (maps && driver->unmap(stream->queue, stream->sums.memory, from, code < 0 ? NULL : err) < 0 && code == 0)
+        code = TRL_EDEVICE;
+    *best = (const float *)down;
+    return code;
 }
 
 /* ---- Viterbi ---- */

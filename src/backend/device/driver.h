@@ -69,6 +69,9 @@ typedef struct trl__driver {
     void (*memory_destroy)(void *memory);
     int (*write)(void *queue, void *memory, size_t offset, const void *bytes, size_t size, trl_error *err);
     int (*read)(void *queue, void *memory, size_t offset, void *bytes, size_t size, trl_error *err);
+    /* The first `size` bytes where the host can read them, behind `finish`, until unmap; a processor's are not copied. NULL: read. */
+    int (*map)(void *queue, void *memory, size_t size, const void **bytes, trl_error *err);
+    int (*unmap)(void *queue, void *memory, const void *bytes, trl_error *err);
     int (*launch)(void *queue, trl__kernel kernel, size_t groups, size_t items, const trl__kernel_argument *arguments,
                   size_t count, trl_error *err);
     int (*finish)(void *queue, trl_error *err);

@@ -246,6 +246,23 @@ static int read_memory(void *queue, void *memory, size_t offset, void *bytes, si
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "fetching data");
 }
 
+static int map_memory(void *queue, void *memory, size_t size, const void **bytes, trl_error *err)
+{
+    opencl_queue *q = queue;
+    cl_mem from = ((opencl_memory *)memory)->memory;
+    cl_int status;
+    *bytes = q->device->cl->clEnqueueMapBuffer(q->queue, from, CL_FALSE, CL_MAP_READ, 0, size, 0, NULL, NULL, &status);
+    return status == CL_SUCCESS ? 0 : fail_status(err, status, "fetching data");
+}
+
+static int unmap_memory(void *queue, void *memory, const void *bytes, trl_error *err)
+{
+    opencl_queue *q = queue;
+    cl_mem from = ((opencl_memory *)memory)->memory;
+    cl_int status = q->device->cl->clEnqueueUnmapMemObject(q->queue, from, (void *)bytes, 0, NULL, NULL);
+    return status == CL_SUCCESS ? 0 : fail_status(err, status, "fetching data");
+}
+
 static int launch(void *queue, trl__kernel kernel, size_t groups, size_t items, const trl__kernel_argument *arguments,
                   size_t count, trl_error *err)
 {
@@ -273,9 +290,21 @@ static int finish(void *queue, trl_error *err)
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "waiting for the device");
 }
 
-static const trl__driver driver = {"opencl",     count_devices, facts,         open_device,    close_device,
-                                   queue_create, queue_destroy, memory_create, memory_destroy, write_memory,
-                                   read_memory,  launch,        finish};
+static const trl__driver driver = {.name = "opencl",
+                                   .count = count_devices,
+                                   .facts = facts,
+                                   .open = open_device,
+                                   .close = close_device,
+                                   .queue_create = queue_create,
+                                   .queue_destroy = queue_destroy,
+                                   .memory_create = memory_create,
+                                   .memory_destroy = memory_destroy,
+                                   .write = write_memory,
+                                   .read = read_memory,
+                                   .map = map_memory,
+                                   .unmap = unmap_memory,
+                                   .launch = launch,
+                                   .finish = finish};
 
 #else /* built without OpenCL's headers */
 #include "base/fail.h"

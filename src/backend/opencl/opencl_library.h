@@ -24,6 +24,8 @@
     X(clReleaseMemObject)        \
     X(clEnqueueWriteBuffer)      \
     X(clEnqueueReadBuffer)       \
+    X(clEnqueueMapBuffer)        \
+    X(clEnqueueUnmapMemObject)   \
     X(clEnqueueNDRangeKernel)    \
     X(clFinish)
 
