@@ -1,10 +1,10 @@
 /* Devices: every operation of the backend on every device and in every shape, and whole iterations of training, against the
  * processor's own kernels in the same run.
  *
- * Ratios are of processor time where the device is the host's processor: its driver's threads would otherwise count for nothing. On other
- * devices they are of wall time. An operation's bytes are what it must read and write at least once, its flops those of the formulas:
- * gflops and bytes over seconds say how far from a device's limits it is.
+ * Ratios are of processor time where the device is the host's processor, else of wall time, the processor's own being that of one core.
+ * gflops and bytes over seconds say how far from a device's limits it is; a second table, how much of an operation is the way there and back.
  */
+#include "backend/device/device_backend.h"
 #include "device_bench.h"
 #include "train_bench.h"
 
@@ -12,173 +12,80 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <trellis/device.h>
 
-#define DIM 39
-#define FRAMES 360
-#define NODES 90
-#define MARGIN 10 /* frames before and behind a node's own */
 #define MOST_BATCH 64
 #define MOST_RUNS 20
+#define RUNS_IF_SLOW 2 /* a shape that does not suit the device is up to a hundred times slower */
+#define WATCHED_RUNS 3
 
-enum { OWN, CPU_SHAPE, GPU_SHAPE, CUDA, DEVICES };
-enum { OP_FRAMES, OP_SCORE, OP_VITERBI, OP_BACKTRACK, OP_ACCUMULATE, OP_FORWARD_BACKWARD, OP_ACCUMULATE_SOFT, OPS };
-static const char *const op_name[OPS] = {"frames",           "score",          "viterbi", "backtrack", "accumulate",
-                                         "forward_backward", "accumulate_soft"};
-
-/* One utterance: a chain of nodes along a path that visits all of them equally long. */
-typedef struct utterance {
-    trl_matrix frames;
-    trl__row row[NODES];
-    int32_t tied[NODES], node_row[NODES], first[NODES], end[NODES];
-    int32_t arc_first[NODES + 2], arc_from[2 * NODES + 1], transition[2 * NODES + 1];
-    float weight[2 * NODES + 1];
-    double alpha[NODES + 1], arc_count[2 * NODES + 1];
-    int64_t back_offset[NODES], gamma_offset[NODES];
-    int32_t path[FRAMES], path_arc[FRAMES];
-    uint8_t *back;
-    float *scores, *gamma;
-    trl__search s;
-} utterance;
-
-typedef struct task {
-    trl_model *model;
-    utterance *all;
-    size_t count;
-    double cells; /* of all bands */
-} task;
-
-typedef struct cost {
-    double wall, cpu;
-} cost;
+static const char *const op_name[DEVICE_OPERATIONS] = {
+    "frames", "score", "viterbi", "backtrack", "accumulate", "forward_backward", "accumulate_soft"};
 
 typedef struct measured {
-    cost op[OPS];
+    device_cost op[DEVICE_OPERATIONS];
 } measured;
 
-/* ---- The task ---- */
+/* ---- The devices ---- */
 
-static uint64_t drawn;
-
-static float draw(void)
+/* The shape that trellis chooses for a device: "cpu", "gpu". */
+static int is_chosen(const char *name, const char *level)
 {
-    return (float)((drawn = drawn * 6364136223846793005u + 1442695040888963407u) >> 40) * 0x1p-24f;
-}
-
-static void make_arcs(utterance *u)
-{
-    int32_t arcs = 0;
-    for (int32_t n = 0; n <= NODES; n++) {
-        u->arc_first[n] = arcs;
-        u->arc_from[arcs++] = n - 1; /* the first one's is TRL__START */
-        if (n < NODES)
-            u->arc_from[arcs++] = n;
-    }
-    u->arc_first[NODES + 1] = arcs;
-    for (int32_t a = 0; a < arcs; a++) {
-        u->weight[a] = -0.7f;
-        u->transition[a] = u->arc_from[a] >= 0;
-    }
-}
-
-static void make_utterance(utterance *u, const trl_model *model, double *cells)
-{
+    trl__device *device;
     trl_error err;
-    int64_t floats = 0, total = 0;
-    bench_check(trl_matrix_resize(&u->frames, FRAMES, DIM, &err), &err);
-    for (size_t i = 0; i < (size_t)FRAMES * DIM; i++)
-        u->frames.data[i] = 2 * draw() - 1;
-    make_arcs(u);
-    for (int32_t n = 0; n < NODES; n++) {
-        int32_t from = n * FRAMES / NODES - MARGIN, to = (n + 1) * FRAMES / NODES + MARGIN;
-        u->first[n] = from > 0 ? from : 0;
-        u->end[n] = to < FRAMES ? to : FRAMES;
-        u->tied[n] = (int32_t)(draw() * (float)model->tied_states);
-        u->node_row[n] = n;
-        u->row[n] = (trl__row){u->tied[n], u->first[n], u->end[n], floats};
-        u->back_offset[n] = 64 * floats / TRL__ROW_PAD;
-        u->gamma_offset[n] = total;
-        floats += (u->end[n] - u->first[n] + TRL__ROW_PAD - 1) / TRL__ROW_PAD * TRL__ROW_PAD;
-        total += u->end[n] - u->first[n];
-    }
-    *cells += (double)total;
-    u->scores = aligned_alloc(64, (size_t)(floats + TRL__ROW_PAD) * sizeof(float));
-    u->gamma = malloc((size_t)total * sizeof(float));
-    u->back = calloc((size_t)floats + 64, 1);
-    u->s = (trl__search){.frames = &u->frames,
-                         .end = FRAMES,
-                         .keep = 1,
-                         .rows = NODES,
-                         .row = u->row,
-                         .scores = u->scores,
-                         .stays = 1,
-                         .nodes = NODES,
-                         .node_end = NODES,
-                         .node_tied = u->tied,
-                         .node_row = u->node_row,
-                         .node_first = u->first,
-                         .node_end_frame = u->end,
-                         .arc_first = u->arc_first,
-                         .arc_from = u->arc_from,
-                         .arc_weight = u->weight,
-                         .arc_transition = u->transition,
-                         .back_bits = 1,
-                         .alpha = u->alpha,
-                         .back = u->back,
-                         .back_offset = u->back_offset,
-                         .path = u->path,
-                         .path_arc = u->path_arc,
-                         .shares = 1,
-                         .gamma = u->gamma,
-                         .gamma_offset = u->gamma_offset,
-                         .arc_count = u->arc_count};
+    if (trl__device_open(name, 0, &device, &err) < 0)
+        return 0;
+    int chosen = strcmp(device->info.level, level) == 0;
+    trl__device_close(device);
+    return chosen;
 }
 
-static trl_model *make_model(int32_t states, int32_t components)
+static void open_devices(device_choice all[DEVICE_CHOICES])
 {
-    size_t gaussians = (size_t)states * (size_t)components, floats = gaussians * DIM;
-    trl_model *m = calloc(1, sizeof *m);
-    *m = (trl_model){.dim = DIM, .tied_states = states, .transitions = 1};
-    m->first_gaussian = malloc(((size_t)states + 1) * sizeof(int32_t));
-    m->log_weight = malloc(gaussians * sizeof(float));
-    m->mean = malloc(floats * sizeof(float));
-    m->variance = malloc(floats * sizeof(float));
-    for (int32_t s = 0; s <= states; s++)
-        m->first_gaussian[s] = s * components;
-    for (size_t i = 0; i < gaussians; i++)
-        m->log_weight[i] = -logf((float)components);
-    for (size_t i = 0; i < floats; i++) {
-        m->mean[i] = 2 * draw() - 1;
-        m->variance[i] = 0.5f + draw();
+    static const device_choice choices[DEVICE_CHOICES] = {{.name = "cpu", .is_main = 1},
+                                                          {.name = "opencl:0:cpu", .family = "opencl"},
+                                                          {.name = "opencl:0:gpu", .family = "opencl"},
+                                                          {.name = "cuda:0", .family = "cuda", .is_main = 1}};
+    for (int i = 0; i < DEVICE_CHOICES; i++) {
+        device_choice *d = &all[i];
+        *d = choices[i];
+        if (trl__device_open(d->name, 0, &d->device, &d->why) < 0) {
+            d->device = NULL;
+            continue;
+        }
+        if (!d->family) {
+            d->is_processor = 1;
+            continue;
+        }
+        d->is_processor = ((const trl__driven_device *)d->device)->facts.is_processor;
+        d->is_main = d->is_main || is_chosen("opencl:0", d->device->info.level);
+        d->empty_launch = device_empty_launch(d->device);
     }
-    return m;
+    all[1].is_main = all[1].is_main || !all[2].is_main; /* none at all: one has to say so */
 }
 
-static task make_task(const bench_options *o)
+static void close_devices(device_choice all[DEVICE_CHOICES])
 {
-    task t = {.count = o->tiny ? 4 : 32};
-    drawn = 9;
-    t.model = make_model(o->tiny ? 50 : 2000, WORKLOAD_COMPONENTS);
-    t.all = calloc(t.count, sizeof *t.all);
-    for (size_t i = 0; i < t.count; i++)
-        make_utterance(&t.all[i], t.model, &t.cells);
-    return t;
+    for (int i = 0; i < DEVICE_CHOICES; i++)
+        if (all[i].device)
+            trl__device_close(all[i].device);
 }
 
-static void free_task(task *t)
+double device_ratio(const device_choice *device, const device_cost *own, const device_cost *cost)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        trl_matrix_free(&t->all[i].frames);
-        free(t->all[i].scores);
-        free(t->all[i].gamma);
-        free(t->all[i].back);
-    }
-    free(t->all);
-    free(t->model->first_gaussian);
-    free(t->model->log_weight);
-    free(t->model->mean);
-    free(t->model->variance);
-    free(t->model);
+    return device->is_processor ? own->cpu / cost->cpu : own->wall / cost->wall;
+}
+
+void device_report(json_t *result, const device_choice *device, const char *before, const char *after, double ratio,
+                   const char *meaning)
+{
+    char key[80];
+    if (!device->family || !device->is_main)
+        return;
+    snprintf(key, sizeof key, "%s_%s_%s", before, device->family, after);
+    if (device->device)
+        bench_report(result, key, ratio, "x", meaning);
+    else
+        bench_absent(result, key, device->why.text);
 }
 
 /* ---- One pass over the operations ---- */
@@ -187,69 +94,94 @@ static void run_op(int op, trl__stream *stream, const trl__parameters *p, trl__s
                    trl__local_stats *local)
 {
     trl_error err;
-    int code = op == OP_FRAMES             ? trl__stream_frames(stream, p, s, count, &err)
-               : op == OP_SCORE            ? trl__stream_score(stream, p, s, count, &err)
-               : op == OP_VITERBI          ? trl__stream_viterbi(stream, s, count, &err)
-               : op == OP_BACKTRACK        ? trl__stream_backtrack(stream, s, count, &err)
-               : op == OP_ACCUMULATE       ? trl__stream_accumulate(stream, p, s, count, local, &err)
-               : op == OP_FORWARD_BACKWARD ? trl__stream_forward_backward(stream, s, count, &err)
-                                           : trl__stream_accumulate_soft(stream, p, s, count, local, &err);
+    int code = op == DEVICE_FRAMES             ? trl__stream_frames(stream, p, s, count, &err)
+               : op == DEVICE_SCORE            ? trl__stream_score(stream, p, s, count, &err)
+               : op == DEVICE_VITERBI          ? trl__stream_viterbi(stream, s, count, &err)
+               : op == DEVICE_BACKTRACK        ? trl__stream_backtrack(stream, s, count, &err)
+               : op == DEVICE_ACCUMULATE       ? trl__stream_accumulate(stream, p, s, count, local, &err)
+               : op == DEVICE_FORWARD_BACKWARD ? trl__stream_forward_backward(stream, s, count, &err)
+                                               : trl__stream_accumulate_soft(stream, p, s, count, local, &err);
     bench_check(code, &err);
     bench_check(trl__stream_wait(stream, &err), &err);
 }
 
-/* All utterances through all operations, in batches as the device likes them. */
-static void run_all(const task *t, trl__device *device, trl__stream *stream, const trl__parameters *p,
-                    trl__local_stats *local, measured *m)
-{
-    trl__search s[MOST_BATCH];
-    size_t batch = (size_t)device->info.batch < MOST_BATCH ? (size_t)device->info.batch : MOST_BATCH;
-    for (size_t first = 0; first < t->count; first += batch) {
-        size_t count = t->count - first < batch ? t->count - first : batch;
-        for (size_t i = 0; i < count; i++)
-            s[i] = t->all[first + i].s;
-        for (int op = 0; op < OPS; op++) {
-            double wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
-            run_op(op, stream, p, s, count, local);
-            m->op[op].wall += bench_wall_seconds() - wall;
-            m->op[op].cpu += bench_cpu_seconds() - cpu;
-        }
-    }
-}
-
 /* A device with the task's model, and what it took. */
 typedef struct runner {
-    const char *name;
-    trl__device *device; /* NULL: there is none */
+    const device_choice *choice;
     trl__stream *stream;
     trl__parameters *p;
     trl__local_stats *local;
-    measured run[MOST_RUNS], usual;
+    measured run[MOST_RUNS], usual, watched;
+    device_traffic traffic[DEVICE_OPERATIONS];
     int runs;
 } runner;
 
-static void open_runner(const task *t, const char *name, runner *r)
+/* All utterances through all operations, in batches as the device likes them. `traffic` NULL: the device is not watched. */
+static measured run_all(const device_task *t, runner *r, trl__stream *stream, device_traffic *traffic)
+{
+    trl__search s[MOST_BATCH];
+    measured m = {0};
+    size_t likes = (size_t)r->choice->device->info.batch, batch = likes < MOST_BATCH ? likes : MOST_BATCH;
+    trl__local_stats_zero(r->local);
+    for (size_t first = 0; first < t->count; first += batch) {
+        size_t count = t->count - first < batch ? t->count - first : batch;
+        memcpy(s, t->searches + first, count * sizeof *s);
+        for (int op = 0; op < DEVICE_OPERATIONS; op++) {
+            double wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
+            run_op(op, stream, r->p, s, count, r->local);
+            m.op[op].wall += bench_wall_seconds() - wall;
+            m.op[op].cpu += bench_cpu_seconds() - cpu;
+            if (traffic) {
+                const device_traffic now = device_watched();
+                device_traffic *all = &traffic[op];
+                *all = (device_traffic){all->sends + now.sends,
+                                        all->fetches + now.fetches,
+                                        all->launches + now.launches,
+                                        all->sent + now.sent,
+                                        all->fetched + now.fetched,
+                                        all->send_seconds + now.send_seconds,
+                                        all->fetch_seconds + now.fetch_seconds,
+                                        all->computed_seconds + now.computed_seconds};
+            }
+        }
+    }
+    return m;
+}
+
+/* Once more, one thing at a time: of some runs the last, when memory has grown and the machine is warm. */
+static void run_watched(const device_task *t, runner *r)
+{
+    trl__device *device = r->choice->device;
+    trl__stream *stream;
+    trl_error err;
+    device_watch(device);
+    bench_check(trl__stream_create(device, &stream, &err), &err);
+    for (int i = 0; i < WATCHED_RUNS; i++) {
+        memset(r->traffic, 0, sizeof r->traffic);
+        r->watched = run_all(t, r, stream, r->traffic);
+    }
+    trl__stream_destroy(stream);
+    device_unwatch(device);
+}
+
+static void open_runner(const device_task *t, const device_choice *choice, runner *r)
 {
     trl_error err;
-    *r = (runner){.name = name};
-    if (trl__device_open(name, 0, &r->device, &err) < 0) {
-        printf("  %s: %s\n", name, err.text);
-        r->device = NULL;
+    *r = (runner){.choice = choice};
+    if (!choice->device)
         return;
-    }
-    bench_check(trl__stream_create(r->device, &r->stream, &err), &err);
-    bench_check(trl__device_load_model(r->device, t->model, NULL, &r->p, &err), &err);
+    bench_check(trl__stream_create(choice->device, &r->stream, &err), &err);
+    bench_check(trl__device_load_model(choice->device, t->model, NULL, &r->p, &err), &err);
     bench_check(trl__local_stats_create(t->model, &r->local, &err), &err);
 }
 
 static void close_runner(runner *r)
 {
-    if (!r->device)
+    if (!r->choice->device)
         return;
     trl__local_stats_destroy(r->local);
     trl__parameters_free(r->p);
     trl__stream_destroy(r->stream);
-    trl__device_close(r->device);
 }
 
 static int compare(const void *a, const void *b)
@@ -267,137 +199,111 @@ static double median(double *values, int count)
 /* Medians: the least processor time is now and then one that a driver's thread was only charged for later. */
 static void find_usual(runner *r)
 {
-    for (int op = 0; op < OPS; op++) {
+    for (int op = 0; op < DEVICE_OPERATIONS; op++) {
         double wall[MOST_RUNS], cpu[MOST_RUNS];
         for (int i = 0; i < r->runs; i++) {
             wall[i] = r->run[i].op[op].wall;
             cpu[i] = r->run[i].op[op].cpu;
         }
-        r->usual.op[op] = (cost){median(wall, r->runs), median(cpu, r->runs)};
+        r->usual.op[op] = (device_cost){median(wall, r->runs), median(cpu, r->runs)};
     }
-}
-
-static void run_once(const task *t, runner *r, int counts)
-{
-    measured run = {0};
-    trl__local_stats_zero(r->local);
-    run_all(t, r->device, r->stream, r->p, r->local, &run);
-    if (counts)
-        r->run[r->runs++] = run;
 }
 
 /* Devices take turns, so that all of them see the machine's fast and slow moments. */
-static void measure(const task *t, runner *all, int count, int runs)
+static void measure(const device_task *t, runner *all, int runs)
 {
-    for (int i = 0; i <= runs; i++) /* the first one builds kernels and grows memory */
-        for (int k = 0; k < count; k++)
-            if (all[k].device && (i <= 2 || k != GPU_SHAPE)) /* a hundred times slower on a processor */
-                run_once(t, &all[k], i > 0);
-    for (int k = 0; k < count; k++)
-        if (all[k].device)
+    for (int i = 0; i <= runs; i++)
+        for (int k = 0; k < DEVICE_CHOICES; k++) {
+            runner *r = &all[k];
+            if (!r->choice->device || (i > RUNS_IF_SLOW && !r->choice->is_main))
+                continue;
+            measured m = run_all(t, r, r->stream, NULL);
+            if (i > 0) /* the first one builds kernels and grows memory */
+                r->run[r->runs++] = m;
+        }
+    for (int k = 0; k < DEVICE_CHOICES; k++)
+        if (all[k].choice->device)
             find_usual(&all[k]);
+    for (int k = 0; k < DEVICE_CHOICES; k++)
+        if (all[k].choice->device && all[k].choice->family)
+            run_watched(t, &all[k]);
 }
 
-/* ---- What an operation must do ---- */
-
-static void needs(const task *t, int op, double *flops, double *bytes)
+static void list(const device_task *t, const runner *r, const measured *own, json_t *operations)
 {
-    double frames = (double)t->count * FRAMES, c = WORKLOAD_COMPONENTS, nodes = (double)t->count * NODES;
-    double parameters = nodes * c * (1 + 2 * DIM) * 4, lanes = frames * 2 * DIM * 4;
-    *flops = 0;
-    *bytes = 0;
-    if (op == OP_FRAMES) {
-        *flops = 2 * frames * DIM;
-        *bytes = frames * DIM * 4 + lanes;
-    } else if (op == OP_SCORE) {
-        *flops = t->cells * c * 4 * DIM;
-        *bytes = parameters + lanes + t->cells * 4;
-    } else if (op == OP_VITERBI) {
-        *flops = t->cells * 5;
-        *bytes = t->cells * (4 + 2 * 8 + 0.125);
-    } else if (op == OP_BACKTRACK) {
-        *bytes = frames * (0.125 + 8);
-    } else if (op == OP_FORWARD_BACKWARD) {
-        *flops = t->cells * 30;
-        *bytes = t->cells * (2 * 4 + 4 * 8 + 4);
-    } else { /* step 3: the aligned frames' states once more, then sums */
-        double scored = op == OP_ACCUMULATE ? frames : t->cells;
-        *flops = scored * c * 8 * DIM;
-        *bytes = parameters + scored * (2 * DIM * 4 + DIM * 4 + 2 * c * 4) + nodes * c * (1 + 2 * DIM) * 8;
+    device_row rows[DEVICE_OPERATIONS];
+    for (int op = 0; op < DEVICE_OPERATIONS; op++) {
+        rows[op] = (device_row){
+            .cost = r->usual.op[op], .own = own->op[op], .traffic = r->traffic[op], .watched = r->watched.op[op].wall};
+        snprintf(rows[op].name, sizeof rows[op].name, "%s", op_name[op]);
+        device_task_needs(t, op, &rows[op].flops, &rows[op].bytes);
     }
+    device_table(operations, r->choice, "operation", "vs_avx2", rows, DEVICE_OPERATIONS);
 }
 
-static json_t *list(const task *t, const char *name, const measured *m, const measured *own)
+static void measure_operations(const bench_options *o, const device_choice *devices, json_t *result, json_t *operations)
 {
-    json_t *ops = json_object();
-    printf("\n  %s\n  %-18s %10s %10s %10s %10s %12s\n", name, "operation", "ms", "CPU ms", "GFLOP/s", "GB/s",
-           "of the CPU's");
-    for (int op = 0; op < OPS; op++) {
-        double flops, bytes;
-        needs(t, op, &flops, &bytes);
-        json_object_set_new(ops, op_name[op],
-                            json_pack("{s:f, s:f, s:f, s:f, s:f}", "seconds", m->op[op].wall, "cpu_seconds",
-                                      m->op[op].cpu, "gflops", 1e-9 * flops / m->op[op].wall, "bytes", bytes, "vs_avx2",
-                                      own->op[op].cpu / m->op[op].cpu));
-        printf("  %-18s %10.2f %10.2f %10.1f %10.1f %11.2fx\n", op_name[op], 1e3 * m->op[op].wall, 1e3 * m->op[op].cpu,
-               1e-9 * flops / m->op[op].wall, 1e-9 * bytes / m->op[op].wall, own->op[op].cpu / m->op[op].cpu);
+    device_task t = device_task_make(o);
+    runner all[DEVICE_CHOICES];
+    for (int i = 0; i < DEVICE_CHOICES; i++)
+        open_runner(&t, &devices[i], &all[i]);
+    measure(&t, all, o->tiny ? 1 : o->quick ? 5 : MOST_RUNS);
+    for (int i = 0; i < DEVICE_CHOICES; i++)
+        if (devices[i].device)
+            list(&t, &all[i], &all[DEVICE_OWN].usual, operations);
+    for (int i = 0; i < DEVICE_CHOICES; i++) {
+        const device_cost *own = &all[DEVICE_OWN].usual.op[DEVICE_SCORE];
+        device_report(result, &devices[i], "step1", "vs_avx2",
+                      device_ratio(&devices[i], own, &all[i].usual.op[DEVICE_SCORE]),
+                      "speed of observation probabilities");
+        close_runner(&all[i]);
     }
-    return ops;
+    device_task_free(&t);
 }
 
 /* ---- Iterations ---- */
 
-/* A whole iteration of training on both; the ratio of their times. */
-static void measure_iterations(const bench_options *o, json_t *result, const char *device, int is_processor)
+/* Whole iterations of training on all devices, which take turns; the least times. */
+static void measure_iterations(const bench_options *o, const device_choice *devices, json_t *result)
 {
     workload w;
-    double best[2] = {INFINITY, INFINITY};
+    device_cost best[DEVICE_CHOICES];
     workload_create(&w, o->tiny ? 0.01 : o->quick ? 0.05 : 0.3, o->tiny ? 200 : 2000, 4);
     train_how how = {"first alignment", "cpu", 2, TRL_MARGIN_AUTO, 0, 1, TRL_EM_SHARED, 0};
     trl_model *half = workload_model(&w, WORKLOAD_COMPONENTS / 2);
     train_iterate(NULL, &w.all, w.lexicon, half, &how, &w.all.previous, NULL);
     trl_model_destroy(half);
-    for (int i = 0; i < (o->tiny ? 2 : 10); i++) {
-        train_how now = {"iteration", i % 2 ? device : "cpu", 2, TRL_MARGIN_AUTO, 0, 0, TRL_EM_SHARED, 0};
-        train_cost c = train_iterate(NULL, &w.all, w.lexicon, w.model, &now, NULL, NULL);
-        best[i % 2] = fmin(best[i % 2], is_processor ? c.cpu : c.wall);
-    }
+    for (int k = 0; k < DEVICE_CHOICES; k++)
+        best[k] = (device_cost){INFINITY, INFINITY};
+    for (int i = 0; i < (o->tiny ? 1 : 5); i++)
+        for (int k = 0; k < DEVICE_CHOICES; k++) {
+            if (!devices[k].device || !devices[k].is_main)
+                continue;
+            train_how now = {"iteration", devices[k].name, 2, TRL_MARGIN_AUTO, 0, 0, TRL_EM_SHARED, 0};
+            train_cost c = train_iterate(NULL, &w.all, w.lexicon, w.model, &now, NULL, NULL);
+            best[k] = (device_cost){fmin(best[k].wall, c.wall), fmin(best[k].cpu, c.cpu)};
+        }
     workload_destroy(&w);
-    bench_report(result, "iteration_seconds_cpu", best[0], "s", "a whole iteration on the processor");
-    bench_report(result, "iteration_seconds_opencl", best[1], "s", device);
-    bench_report(result, "iteration_opencl_vs_avx2", best[0] / best[1], "x", "speed of a whole iteration");
+    for (int k = 0; k < DEVICE_CHOICES; k++) {
+        char key[80];
+        snprintf(key, sizeof key, "iteration_seconds_%s", devices[k].family ? devices[k].family : "cpu");
+        if (devices[k].device && devices[k].is_main)
+            bench_report(result, key, devices[k].is_processor ? best[k].cpu : best[k].wall, "s", devices[k].name);
+        device_report(result, &devices[k], "iteration", "vs_avx2",
+                      device_ratio(&devices[k], &best[DEVICE_OWN], &best[k]), "speed of a whole iteration");
+    }
 }
 
 static int run(const bench_options *o, json_t *result)
 {
-    static const char *const names[DEVICES] = {"cpu", "opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
-    task t = make_task(o);
-    runner all[DEVICES];
-    json_t *devices = json_object();
-    json_object_set_new(result, "operations", devices);
-    for (int i = 0; i < DEVICES; i++)
-        open_runner(&t, names[i], &all[i]);
-    measure(&t, all, DEVICES, o->tiny ? 1 : o->quick ? 5 : MOST_RUNS);
-    for (int i = 0; i < DEVICES; i++)
-        if (all[i].device)
-            json_object_set_new(
-                devices, names[i],
-                list(&t, i == OWN ? all[i].device->info.name : names[i], &all[i].usual, &all[OWN].usual));
-    int found = all[CPU_SHAPE].device != NULL;
-    if (found)
-        bench_report(result, "step1_opencl_vs_avx2",
-                     all[OWN].usual.op[OP_SCORE].cpu / all[CPU_SHAPE].usual.op[OP_SCORE].cpu, "x",
-                     "speed of observation probabilities, by processor time");
-    for (int i = 0; i < DEVICES; i++)
-        close_runner(&all[i]);
-    if (found) {
-        measure_iterations(o, result, "opencl:0", 1);
-    } else {
-        bench_absent(result, "step1_opencl_vs_avx2", "there is no OpenCL device");
-        bench_absent(result, "iteration_opencl_vs_avx2", "there is no OpenCL device");
-    }
-    device_machines(o, result, devices);
-    free_task(&t);
+    device_choice devices[DEVICE_CHOICES];
+    json_t *operations = json_object();
+    json_object_set_new(result, "operations", operations);
+    open_devices(devices);
+    measure_operations(o, devices, result, operations);
+    measure_iterations(o, devices, result);
+    device_machines(o, devices, result, operations);
+    close_devices(devices);
     return 0;
 }
 

@@ -4,7 +4,6 @@
  * Flops and bytes are those of walking every arc of each input's symbols, once in each direction: an arc (8 bytes), its source, the source's
  * value, its target's cell read and written; a logarithm with its exponential counts as 30 flops. */
 #include "device_bench.h"
-#include "backend/backend.h"
 #include "transduce/search.h"
 
 #include <math.h>
@@ -26,10 +25,6 @@ typedef struct machine_task {
     size_t inputs;
     double arcs; /* of all inputs' symbols */
 } machine_task;
-
-typedef struct machine_cost {
-    double wall, cpu;
-} machine_cost;
 
 /* ---- The task ---- */
 
@@ -86,7 +81,7 @@ static int add_weight(void *user, size_t index, const trl_transduction *result, 
 }
 
 /* All inputs once; the sum of their weights. The first call of a work sends the machine up and grows memory. */
-static double run_once(const machine_task *task, trl_transduce_work *w, int operation, machine_cost *best)
+static double run_once(const machine_task *task, trl_transduce_work *w, int operation, device_cost *best)
 {
     trl_error err;
     double sum = 0, wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
@@ -106,82 +101,89 @@ static double run_once(const machine_task *task, trl_transduce_work *w, int oper
     return sum;
 }
 
-/* `device` NULL: the processor. wanted: the sums that must come out, or are put there. */
-static void measure(const machine_task *task, trl__device *device, int runs, double wanted[OPERATIONS],
-                    machine_cost costs[METHODS][OPERATIONS])
+static void check_sum(int operation, double sum, double wanted)
 {
+    if (fabs(sum - wanted) <= 1e-5 * fabs(wanted))
+        return;
+    fprintf(stderr, "trellis-bench: %s: weights of %.9g, not %.9g\n", operation_name[operation], sum, wanted);
+    exit(3);
+}
+
+/* A search by a method, on the device or, where it is not one behind a driver, the processor's own. */
+static trl_transduce_work *open_work(const machine_task *task, const device_choice *choice, int method)
+{
+    const trl_transduce_options options = {.method = methods[method]};
+    trl_transduce_work *w;
     trl_error err;
+    bench_check(trl_transduce_create(task->t, &options, &w, &err), &err);
+    if (choice->family)
+        bench_check(trl__on_device_attach(w, choice->device, &err), &err);
+    return w;
+}
+
+/* Once more, one thing at a time. */
+static void run_watched(const machine_task *task, const device_choice *choice, int method, int operation,
+                        device_row *row)
+{
+    const device_cost never = {INFINITY, INFINITY};
+    device_watch(choice->device);
+    trl_transduce_work *w = open_work(task, choice, method);
+    for (int i = 0; i < 2; i++) {
+        device_cost cost = never;
+        device_watched();
+        run_once(task, w, operation, &cost);
+        row->watched = cost.wall;
+        row->traffic = device_watched();
+    }
+    trl_transduce_destroy(w);
+    device_unwatch(choice->device);
+}
+
+/* wanted: the sums of weights that must come out, or, from the processor, are put there. */
+static void measure(const machine_task *task, const device_choice *choice, int runs, double wanted[OPERATIONS],
+                    device_row rows[OPERATIONS][METHODS])
+{
     for (int m = 0; m < METHODS; m++) {
-        trl_transduce_work *w;
-        const trl_transduce_options options = {.method = methods[m]};
-        bench_check(trl_transduce_create(task->t, &options, &w, &err), &err);
-        if (device)
-            bench_check(trl__on_device_attach(w, device, &err), &err);
+        trl_transduce_work *w = open_work(task, choice, m);
         for (int op = 0; op < OPERATIONS; op++) {
-            machine_cost ignored = {INFINITY, INFINITY};
-            double sum = run_once(task, w, op, &ignored);
-            if (!device && m == 0)
+            device_row *row = &rows[op][m];
+            *row = (device_row){.cost = {INFINITY, INFINITY}};
+            snprintf(row->name, sizeof row->name, "%s_%s", operation_name[op], method_name[m]);
+            needs(task, op, &row->flops, &row->bytes);
+            double sum = run_once(task, w, op, &row->cost);
+            if (!choice->family && m == 0)
                 wanted[op] = sum;
-            if (!(fabs(sum - wanted[op]) <= 1e-5 * fabs(wanted[op]))) {
-                fprintf(stderr, "trellis-bench: %s: weights of %.9g, not %.9g\n", operation_name[op], sum, wanted[op]);
-                exit(3);
-            }
-            costs[m][op] = (machine_cost){INFINITY, INFINITY};
+            check_sum(op, sum, wanted[op]);
+            row->cost = (device_cost){INFINITY, INFINITY};
             for (int i = 0; i < runs; i++)
-                run_once(task, w, op, &costs[m][op]);
+                run_once(task, w, op, &row->cost);
         }
         trl_transduce_destroy(w);
+        for (int op = 0; choice->family && op < OPERATIONS; op++)
+            run_watched(task, choice, m, op, &rows[op][m]);
     }
 }
 
-static void list(const machine_task *task, const char *name, machine_cost costs[METHODS][OPERATIONS],
-                 const machine_cost serial[OPERATIONS], json_t *operations)
+void device_machines(const bench_options *o, const device_choice *devices, json_t *result, json_t *operations)
 {
-    json_t *ops = json_object_get(operations, name);
-    printf("\n  %s\n  %-24s %10s %10s %10s %10s %12s\n", name, "transducers", "ms", "CPU ms", "GFLOP/s", "GB/s",
-           "of serial's");
-    for (int op = 0; op < OPERATIONS; op++)
-        for (int m = 0; m < METHODS; m++) {
-            char key[40];
-            double flops, bytes;
-            const machine_cost *c = &costs[m][op];
-            needs(task, op, &flops, &bytes);
-            snprintf(key, sizeof key, "%s_%s", operation_name[op], method_name[m]);
-            if (ops)
-                json_object_set_new(ops, key,
-                                    json_pack("{s:f, s:f, s:f, s:f, s:f}", "seconds", c->wall, "cpu_seconds", c->cpu,
-                                              "gflops", 1e-9 * flops / c->wall, "bytes", bytes, "vs_serial",
-                                              serial[op].cpu / c->cpu));
-            printf("  %-24s %10.2f %10.2f %10.2f %10.2f %11.2fx\n", key, 1e3 * c->wall, 1e3 * c->cpu,
-                   1e-9 * flops / c->wall, 1e-9 * bytes / c->wall, serial[op].cpu / c->cpu);
-        }
-}
-
-void device_machines(const bench_options *o, json_t *result, json_t *operations)
-{
-    static const char *const names[] = {"opencl:0:cpu", "opencl:0:gpu", "cuda:0"};
     machine_task task = make_task(o);
-    machine_cost own[METHODS][OPERATIONS], costs[METHODS][OPERATIONS];
+    device_row rows[DEVICE_CHOICES][OPERATIONS][METHODS];
     double wanted[OPERATIONS];
-    int runs = o->tiny ? 1 : o->quick ? 2 : 5;
-    trl_error err;
+    const int runs = o->tiny ? 1 : o->quick ? 2 : 5;
     draw_inputs(&task);
-    measure(&task, NULL, runs, wanted, own);
-    list(&task, "cpu", own, own[0], operations);
-    for (int i = 0; i < 3; i++) {
-        trl__device *device;
-        if (trl__device_open(names[i], 0, &device, &err) < 0) {
-            if (i == 0)
-                bench_absent(result, "fst_viterbi_opencl_vs_serial", err.text);
-            continue;
+    for (int i = 0; i < DEVICE_CHOICES; i++) {
+        if (devices[i].device) {
+            measure(&task, &devices[i], devices[i].is_main ? runs : 1, wanted, rows[i]);
+            for (int op = 0; op < OPERATIONS; op++)
+                for (int m = 0; m < METHODS; m++)
+                    rows[i][op][m].own = rows[DEVICE_OWN][op][0].cost;
+            device_table(operations, &devices[i], "transducers", "vs_serial", rows[i][0], OPERATIONS * METHODS);
         }
-        measure(&task, device, i == 0 ? runs : 1, wanted, costs);
-        list(&task, names[i], costs, own[0], operations);
-        if (i == 0)
-            bench_report(result, "fst_viterbi_opencl_vs_serial",
-                         own[0][TRL_TRANSDUCE_VITERBI].cpu / costs[0][TRL_TRANSDUCE_VITERBI].cpu, "x",
-                         "speed of the best path over all arcs, by processor time");
-        trl__device_close(device);
+        const int best = TRL_TRANSDUCE_VITERBI;
+        device_report(
+            result, &devices[i], "fst_viterbi", "vs_serial",
+            devices[i].device ? device_ratio(&devices[i], &rows[DEVICE_OWN][best][0].cost, &rows[i][best][0].cost) : 0,
+            "speed of the best path over all arcs");
     }
     trl_transducer_destroy(task.t);
 }

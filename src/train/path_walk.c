@@ -31,14 +31,14 @@ typedef struct walking {
 static size_t group_of(const walking *w, size_t utterance)
 {
     return w->gathering->by_speaker ? (size_t)w->walk->data->utterance[utterance]->speaker_index
-                                    : utterance / TRL__BLOCK;
+                                    : utterance / TRL__UTTERANCE_BLOCK;
 }
 
 /* A counting sort: within a group utterances keep their order. */
 static int make_groups(walking *w, trl_error *err)
 {
     const trl__training_data *d = w->walk->data;
-    w->groups = w->gathering->by_speaker ? d->speakers : (d->count + TRL__BLOCK - 1) / TRL__BLOCK;
+    w->groups = w->gathering->by_speaker ? d->speakers : (d->count + TRL__UTTERANCE_BLOCK - 1) / TRL__UTTERANCE_BLOCK;
     w->first = trl__alloc_zero(w->groups + 2, sizeof *w->first);
     w->order = trl__alloc(d->count, sizeof *w->order);
     if (!w->first || !w->order)

@@ -1,7 +1,7 @@
 /* A walk along the paths that an iteration found: statistics of every kind but those of the E-step itself (contexts for
  * trees, LDA, semi-tied covariances, speakers' transforms, usage of pronunciations) are gathered by one.
  *
- * Utterances come in groups: blocks of TRL__BLOCK in corpus order, or speakers. A group is visited by one thread;
+ * Utterances come in groups: blocks of TRL__UTTERANCE_BLOCK in corpus order, or speakers. A group is visited by one thread;
  * groups are merged in their order. So sums are the same bytes for every number of threads, and what waits is a few
  * groups.
  */

@@ -172,7 +172,7 @@ typedef struct carried_block {
     trl__graph graph;
     trl__run *runs;
     size_t count, capacity;
-    size_t *first; /* by utterance of the block: where its runs begin; TRL__BLOCK + 1 */
+    size_t *first; /* by utterance of the block: where its runs begin; TRL__UTTERANCE_BLOCK + 1 */
     size_t *utterance;
     size_t utterances;
 } carried_block;
@@ -191,8 +191,8 @@ static int create_block(void *user, void **out, trl_error *err)
     if (!b)
         return trl__fail_memory(err);
     (void)user;
-    b->first = trl__alloc(TRL__BLOCK + 1, sizeof *b->first);
-    b->utterance = trl__alloc(TRL__BLOCK, sizeof *b->utterance);
+    b->first = trl__alloc(TRL__UTTERANCE_BLOCK + 1, sizeof *b->first);
+    b->utterance = trl__alloc(TRL__UTTERANCE_BLOCK, sizeof *b->utterance);
     return b->first && b->utterance ? 0 : trl__fail_memory(err);
 }
 

@@ -49,7 +49,7 @@ typedef struct worker {
 
 typedef struct block {
     trl__local_stats *local;
-    outcome outcomes[TRL__BLOCK];
+    outcome outcomes[TRL__UTTERANCE_BLOCK];
     trl__run *runs;
     size_t run_count, run_capacity;
 } block;
@@ -328,7 +328,7 @@ static int do_lanes(pass_work *w, worker *k, block *b, size_t count, outcome **o
 {
     size_t together = 0, at = 0;
     double start = trl__now();
-    int taken[TRL__BLOCK] = {0};
+    int taken[TRL__UTTERANCE_BLOCK] = {0};
     for (size_t i = 0; i < count; i++)
         together += (size_t)(taken[i] = is_for_batch(w, k, &k->lanes[i], &k->items[together]));
     int code = search_parts(w, k->items, together, b->local, err);
@@ -356,7 +356,7 @@ static int do_lanes(pass_work *w, worker *k, block *b, size_t count, outcome **o
 
 static size_t block_end(const pass_work *w, size_t item)
 {
-    size_t end = (item + 1) * TRL__BLOCK;
+    size_t end = (item + 1) * TRL__UTTERANCE_BLOCK;
     return end < w->pass->data->count ? end : w->pass->data->count;
 }
 
@@ -364,8 +364,9 @@ static size_t block_end(const pass_work *w, size_t item)
 static void read_ahead(const pass_work *w, size_t item)
 {
     const trl__training_data *d = w->pass->data;
-    if (item * TRL__BLOCK < d->count)
-        trl_feature_reader_ahead(d->features, d->feature[item * TRL__BLOCK], d->feature[block_end(w, item) - 1] + 1);
+    if (item * TRL__UTTERANCE_BLOCK < d->count)
+        trl_feature_reader_ahead(d->features, d->feature[item * TRL__UTTERANCE_BLOCK],
+                                 d->feature[block_end(w, item) - 1] + 1);
 }
 
 /* Bytes on a device, about: frames three times, as they are and in lanes of values and squares for scores and for statistics; shares
@@ -380,8 +381,8 @@ static uint64_t bytes_of(const pass_work *w, const lane *l)
 /* Lanes are filled until there are enough for a batch, or their memory is. */
 static int do_block(pass_work *w, worker *k, block *b, size_t item, trl_error *err)
 {
-    outcome *outcomes[TRL__BLOCK];
-    size_t first = item * TRL__BLOCK, filled = 0, end = block_end(w, item);
+    outcome *outcomes[TRL__UTTERANCE_BLOCK];
+    size_t first = item * TRL__UTTERANCE_BLOCK, filled = 0, end = block_end(w, item);
     uint64_t bytes = 0;
     int code = 0;
     for (size_t u = first; code >= 0 && u < end; u++) {
@@ -407,7 +408,7 @@ static int produce(void *user, size_t item, size_t slot, int number, trl_error *
     memset(b->outcomes, 0, sizeof b->outcomes);
     read_ahead(w, item + w->worker_count);
     int code = do_block(w, &w->workers[number], b, item, err);
-    trl_progress_add(w->pass->options->progress, block_end(w, item) - item * TRL__BLOCK);
+    trl_progress_add(w->pass->options->progress, block_end(w, item) - item * TRL__UTTERANCE_BLOCK);
     return code;
 }
 
@@ -467,8 +468,8 @@ static int consume(void *user, size_t item, size_t slot, trl_error *err)
     trl__stats_merge(w->stats, b->local);
     w->result->numbers.accumulate += trl__now() - start;
     int code = 0;
-    for (size_t u = item * TRL__BLOCK; code == 0 && u < block_end(w, item); u++)
-        code = add_outcome(w, u, &b->outcomes[u - item * TRL__BLOCK], b, err);
+    for (size_t u = item * TRL__UTTERANCE_BLOCK; code == 0 && u < block_end(w, item); u++)
+        code = add_outcome(w, u, &b->outcomes[u - item * TRL__UTTERANCE_BLOCK], b, err);
     return code;
 }
 
@@ -482,7 +483,7 @@ static int make_worker(const pass_work *w, worker *k, trl_error *err)
     if (code < 0)
         return code;
     const trl__device_info *info = trl__aligner_device(first);
-    size_t count = info->batch < TRL__BLOCK ? (size_t)info->batch : TRL__BLOCK;
+    size_t count = info->batch < TRL__UTTERANCE_BLOCK ? (size_t)info->batch : TRL__UTTERANCE_BLOCK;
     k->memory = info->memory / MEMORY_SHARE;
     k->lanes = trl__alloc_zero(count, sizeof *k->lanes);
     k->items = trl__alloc_zero(count, sizeof *k->items);
@@ -567,7 +568,7 @@ int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_write
     pass_work w = {.pass = pass, .stats = stats, .alignments = alignments, .skipped = skipped, .result = result};
     double start = trl__wall_seconds();
     int code = set_up(&w, err);
-    trl__ordered_work work = {.count = (pass->data->count + TRL__BLOCK - 1) / TRL__BLOCK,
+    trl__ordered_work work = {.count = (pass->data->count + TRL__UTTERANCE_BLOCK - 1) / TRL__UTTERANCE_BLOCK,
                               .window = w.block_count,
                               .produce = produce,
                               .consume = consume,

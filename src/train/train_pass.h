@@ -1,6 +1,6 @@
 /* One pass over the corpus: the E-step, from (model, data, last alignments) to (statistics, new alignments).
  *
- * Utterances are worked on in fixed blocks of TRL__BLOCK. A block's statistics are gathered by one thread; blocks are
+ * Utterances are worked on in fixed blocks of TRL__UTTERANCE_BLOCK. A block's statistics are gathered by one thread; blocks are
  * merged into the global sums, and their alignments written, in the order of the corpus. So the result is the same for
  * every number of threads, and what waits is a few blocks, however large the corpus.
  */

@@ -7,7 +7,7 @@
 #include <trellis/feature_file.h>
 #include <trellis/train.h>
 
-#define TRL__BLOCK 50 /* utterances that one thread works on at a time ([000] 3.4: 50 to 200) */
+#define TRL__UTTERANCE_BLOCK 50 /* utterances that one thread works on at a time ([000] 3.4: 50 to 200) */
 
 typedef struct trl__training_data {
     trl_feature_reader *features;
