@@ -362,7 +362,7 @@ static int train_on_pairs(job *j, trl_train_normal normal, trl_transducer **trai
     trl_train_pairs_options options = {.normal = normal,
                                        .rounds = j->v->rounds,
                                        .least_gain = j->v->gain,
-                                       .pool = j->options.pool,
+                                       .search = &j->options,
                                        .each = say_round,
                                        .user = j};
     return trl_transducer_train(j->transducer, &options, j->inputs, j->count, trained, &j->err);
@@ -423,10 +423,11 @@ static int run_index(void *values, int count, char **arguments)
            "frontier (default): arcs of live states; serial or all-arcs: all arcs of each symbol; parallel: threads " \
            "within an "                                                                                               \
            "input; prefix: parts of an input at the same time (up to 256 states)")
-#define DEVICE                                                                                                        \
-    OPTION("device", 0, CLI_TEXT, device, "NAME",                                                                     \
-           "cpu (default), opencl, opencl:N, or auto: a graphics processor where there is one; methods frontier and " \
-           "all-arcs (see `trellis devices`)")
+#define DEVICE                                                                                                         \
+    OPTION(                                                                                                            \
+        "device", 0, CLI_TEXT, device, "NAME",                                                                         \
+        "cpu (default), opencl[:N], cuda[:N], or auto: a graphics processor where there is one; methods frontier and " \
+        "all-arcs (see `trellis devices`)")
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")
 
 #define MACHINES                                                                                                       \
@@ -463,6 +464,8 @@ static const cli_option train_options[] = {
     OPTION("index", 0, CLI_FLAG, index, NULL, "write a file as `trellis fst index` does"),
     TABLES,
     LATTICES,
+    METHOD,
+    DEVICE,
     {0}};
 static const cli_option index_options[] = {OUTPUT, {0}};
 

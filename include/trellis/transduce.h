@@ -213,14 +213,14 @@ TRL_API int trl_transducer_estimate(const trl_transducer *transducer, const trl_
                                     trl_transducer **out, trl_error *err);
 
 /* The E-step: counts of all inputs, added in their order. */
-TRL_API int trl_transduce_count(const trl_transducer *transducer, trl_pool *pool, const trl_transduce_input *inputs,
-                                size_t count, trl_counts **out, trl_error *err);
+TRL_API int trl_transduce_count(const trl_transducer *transducer, const trl_transduce_options *options,
+                                const trl_transduce_input *inputs, size_t count, trl_counts **out, trl_error *err);
 
 typedef struct trl_train_pairs_options {
     trl_train_normal normal;
     int rounds;        /* at least 1 */
     double least_gain; /* a round that lowers the weight by less than this part of it is the last; 0: any gain counts */
-    trl_pool *pool;    /* NULL: one thread */
+    const trl_transduce_options *search; /* how counting goes; NULL: one thread */
     int (*each)(void *user, int round, const trl_counts *counts,
                 trl_error *err); /* NULL, or called after counting; < 0 stops */
     void *user;

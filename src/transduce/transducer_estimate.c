@@ -104,14 +104,13 @@ static int add_result(void *user, size_t index, const trl_transduction *result, 
     return 0;
 }
 
-int trl_transduce_count(const trl_transducer *transducer, trl_pool *pool, const trl_transduce_input *inputs,
-                        size_t count, trl_counts **out, trl_error *err)
+int trl_transduce_count(const trl_transducer *transducer, const trl_transduce_options *options,
+                        const trl_transduce_input *inputs, size_t count, trl_counts **out, trl_error *err)
 {
     int code = trl_counts_create(transducer, out, err);
     if (code < 0)
         return code;
-    code = trl_transduce_batch(transducer, &(trl_transduce_options){.pool = pool}, TRL_TRANSDUCE_COUNTS, inputs, count,
-                               add_result, *out, err);
+    code = trl_transduce_batch(transducer, options, TRL_TRANSDUCE_COUNTS, inputs, count, add_result, *out, err);
     if (code < 0) {
         trl_counts_destroy(*out);
         *out = NULL;
@@ -126,7 +125,7 @@ static int train_round(const trl_transducer *from, const trl_train_pairs_options
     trl_counts *counts;
     double before = *weight;
     *to = NULL;
-    int code = trl_transduce_count(from, o->pool, inputs, count, &counts, err);
+    int code = trl_transduce_count(from, o->search, inputs, count, &counts, err);
     if (code < 0)
         return code;
     *weight = trl_counts_weight(counts);

@@ -334,6 +334,57 @@ static void large_frontiers_get_their_room(void **state)
     trl_transducer_destroy(t);
 }
 
+/* ---- Training ---- */
+
+static int keep_weight(void *user, int round, const trl_counts *counts, trl_error *e)
+{
+    (void)e;
+    ((double *)user)[round] = trl_counts_weight(counts);
+    return 0;
+}
+
+/* Three rounds of EM: the same likelihoods, and the same arcs with the same weights but for rounding. */
+static void training_is_the_processors(void **state)
+{
+    enum { ROUNDS = 3, PAIRS = 20 };
+    random_source r = {5};
+    (void)state;
+    for (int round = 0; round < rounds_of(6); round++) {
+        static pair pairs[PAIRS];
+        trl_transduce_input inputs[PAIRS];
+        machine_kind kind = {.semiring = TRL_LOG, .states = 6, .arcs = 40, .labels = 3, .cyclic = 1, .finals = 0.5};
+        machine m = make_machine(&kind, &r);
+        trl_transducer *wanted, *got;
+        double likely[2][ROUNDS + 1];
+        for (int i = 0; i < PAIRS; i++) {
+            pairs[i] = sample_pair(m.fst, 1 + i % (LONGEST - 1), &r);
+            inputs[i] = (trl_transduce_input){.labels = pairs[i].x,
+                                              .count = (size_t)pairs[i].nx,
+                                              .target = i % 2 ? pairs[i].y : NULL,
+                                              .target_count = (size_t)pairs[i].ny};
+        }
+        trl_train_pairs_options options = {.rounds = ROUNDS, .each = keep_weight, .user = likely[0]};
+        assert_int_equal(trl_transducer_train(m.t, &options, inputs, PAIRS, &wanted, &err), 0);
+        assert_true(likely[0][ROUNDS] < likely[0][0]);
+        for (size_t d = 0; d < devices.count; d++) {
+            options.search = &(trl_transduce_options){.device = devices.name[d]};
+            options.user = likely[1];
+            if (trl_transducer_train(m.t, &options, inputs, PAIRS, &got, &err) < 0)
+                fail_msg("%s: %s", devices.name[d], err.text);
+            for (int i = 0; i <= ROUNDS; i++)
+                assert_true(nearly_equal(likely[0][i], likely[1][i], 1e-6));
+            assert_int_equal(wanted->arcs, got->arcs);
+            for (uint64_t k = 0; k < wanted->arcs; k++) {
+                assert_int_equal(wanted->arc[k].target, got->arc[k].target);
+                assert_true(nearly_equal(wanted->arc[k].weight, got->arc[k].weight, 1e-4));
+            }
+            trl_transducer_destroy(got);
+        }
+        trl_transducer_destroy(wanted);
+        free_machine(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +393,7 @@ int main(void)
         cmocka_unit_test(edges_are_found),
         cmocka_unit_test(ragged_batches_are_serials),
         cmocka_unit_test(large_frontiers_get_their_room),
+        cmocka_unit_test(training_is_the_processors),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

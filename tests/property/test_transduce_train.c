@@ -154,7 +154,9 @@ static void parts_add_up_and_threads_change_nothing(void **state)
         assert_int_equal(trl_transduce_count(t, NULL, c.inputs + 5, INPUTS - 5, &second, NULL), 0);
         assert_int_equal(trl_counts_merge(first, second, NULL), 0);
         assert_same_counts(t, whole, first, 1e-9);
-        assert_int_equal(trl_transduce_count(t, pool[round % 2], c.inputs, INPUTS, &many, NULL), 0);
+        assert_int_equal(
+            trl_transduce_count(t, &(trl_transduce_options){.pool = pool[round % 2]}, c.inputs, INPUTS, &many, NULL),
+            0);
         assert_same_counts(t, whole, many, 0);
         trl_counts_destroy(whole);
         trl_counts_destroy(first);
