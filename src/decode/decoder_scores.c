@@ -6,7 +6,9 @@
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
-#define HORIZON 4 /* frames before the end of a block of scores in which the next is thought of */
+/* Frames before the end of a block of scores in which the next is thought of; and where the others have nothing to do. The further, the more is made in vain. */
+#define HORIZON 4
+#define WIDE_HORIZON 12
 #define ROWS 2    /* that the search takes from the list at a time */
 
 typedef struct asking {
@@ -25,7 +27,9 @@ static int32_t list_now(const asking *a, int32_t tied)
             return end;
         trl__foreseen_drop(foreseen, tied); /* it was not wanted when its block began */
     }
-    trl__foreseen_list(foreseen, tied, (uint32_t)a->frame);
+    trl__foreseen_list(foreseen, tied, (uint32_t)a->frame, TRL__SOON);
+    if (a->decoder->wanted_count % 8 == 1) /* the caller has counted it */
+        trl__team_more(foreseen->team);
     return a->end;
 }
 
@@ -120,7 +124,8 @@ int trl__decoder_foresee(trl__decoder *d, trl__score_group *group, int32_t f, tr
     const trl_graph *g = d->graph;
     const trl__frame *frame = &d->frames[d->frame_count - 1];
     const trl__token *tokens = d->tokens + frame->first_token;
-    const uint32_t now = (uint32_t)f, horizon = now + HORIZON;
+    const uint32_t now = (uint32_t)f,
+                   horizon = now + (trl__foreseen_is_done(group->foreseen) ? WIDE_HORIZON : HORIZON);
     double start = trl__clock(d);
     trl__cutoff c;
     int listed = 0, code = trl__decoder_cutoff(d, frame, &c, err);
@@ -136,7 +141,7 @@ int trl__decoder_foresee(trl__decoder *d, trl__score_group *group, int32_t f, tr
             uint32_t until = group->until[tied];
             if (until > horizon || until >= (uint32_t)group->frames || trl__foreseen_is_listed(group->foreseen, tied))
                 continue;
-            trl__foreseen_list(group->foreseen, tied, until > now ? until : now);
+            trl__foreseen_list(group->foreseen, tied, until > now ? until : now, until > now ? TRL__LATER : TRL__SOON);
             listed++;
         }
     }

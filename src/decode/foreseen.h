@@ -15,12 +15,19 @@
 
 typedef enum trl__block_stage { TRL__NOT_LISTED, TRL__LISTED, TRL__TAKEN, TRL__MADE } trl__block_stage;
 
+/* Tied states in the order in which their blocks are taken; what was taken by its name stays in it. */
+typedef struct trl__block_ring {
+    atomic_int *tied;
+    atomic_uint count, next; /* that came in; that left */
+} trl__block_ring;
+
+typedef enum trl__block_time { TRL__SOON, TRL__LATER, TRL__BLOCK_TIMES } trl__block_time;
+
 typedef struct trl__foreseen {
-    atomic_int *stage;       /* by tied state */
-    uint32_t *begin;         /* by tied state that is listed: the first frame of its block */
-    atomic_int *queue;       /* tied states, a ring; what was taken elsewhere stays in it */
-    uint32_t size;           /* of the ring, a power of two */
-    atomic_uint count, next; /* that came into the ring; that left it */
+    atomic_int *stage; /* by tied state */
+    uint32_t *begin;   /* by tied state that is listed: the first frame of its block */
+    trl__block_ring rings[TRL__BLOCK_TIMES];
+    uint32_t size; /* of a ring, a power of two */
     int32_t tied_states;
     trl__team *team; /* those who may take blocks */
 } trl__foreseen;
@@ -37,16 +44,25 @@ static inline int trl__foreseen_is_listed(const trl__foreseen *f, int32_t tied)
     return atomic_load_explicit(&f->stage[tied], memory_order_acquire) != TRL__NOT_LISTED;
 }
 
-/* The block of a tied state that begins with a frame; it has none. Where the ring is full it can only be taken by its name. */
-static inline void trl__foreseen_list(trl__foreseen *f, int32_t tied, uint32_t begin)
+/* The block of a tied state that begins with a frame; it has none. Those that are wanted soon are taken first. Where the ring is full it can only be taken by its name. */
+static inline void trl__foreseen_list(trl__foreseen *f, int32_t tied, uint32_t begin, trl__block_time time)
 {
-    uint32_t count = atomic_load_explicit(&f->count, memory_order_relaxed);
+    trl__block_ring *ring = &f->rings[time];
+    uint32_t count = atomic_load_explicit(&ring->count, memory_order_relaxed);
     f->begin[tied] = begin;
     atomic_store_explicit(&f->stage[tied], TRL__LISTED, memory_order_release);
-    if (count - atomic_load_explicit(&f->next, memory_order_relaxed) < f->size) {
-        atomic_store_explicit(&f->queue[count % f->size], tied, memory_order_relaxed);
-        atomic_store_explicit(&f->count, count + 1, memory_order_release);
+    if (count - atomic_load_explicit(&ring->next, memory_order_relaxed) < f->size) {
+        atomic_store_explicit(&ring->tied[count % f->size], tied, memory_order_relaxed);
+        atomic_store_explicit(&ring->count, count + 1, memory_order_release);
     }
+}
+
+/* Nobody has anything to take that is wanted later. */
+static inline int trl__foreseen_is_done(const trl__foreseen *f)
+{
+    const trl__block_ring *ring = &f->rings[TRL__LATER];
+    return atomic_load_explicit(&ring->next, memory_order_relaxed) ==
+           atomic_load_explicit(&ring->count, memory_order_relaxed);
 }
 
 /* Returns 1 if the block of a tied state was to be had: the caller makes it. */
