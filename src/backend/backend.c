@@ -108,7 +108,10 @@ int trl__stream_download(trl__stream *stream, const trl__buffer *buffer, size_t 
 int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool *pool, trl__parameters **out,
                            trl_error *err)
 {
-    return device->backend->load_model(device, model, pool, out, err);
+    int code = device->backend->load_model(device, model, pool, out, err);
+    if (code == 0 && model->tied_states > 0)
+        (*out)->gaussians = model->first_gaussian[model->tied_states] / model->tied_states;
+    return code;
 }
 
 void trl__parameters_free(trl__parameters *parameters)

@@ -189,6 +189,7 @@ struct trl__buffer {
 struct trl__parameters {
     trl__device *device;
     int by_frame; /* 1: scores of one frame have most of their work in common, so streams that share out work should share out frames */
+    int32_t gaussians; /* of a tied state, on average */
 };
 
 /* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",

@@ -9,7 +9,6 @@
 /* Frames before the end of a block of scores in which the next is thought of; and where the others have nothing to do. The further, the more is made in vain. */
 #define HORIZON 4
 #define WIDE_HORIZON 12
-#define ROWS 2    /* that the search takes from the list at a time */
 
 typedef struct asking {
     trl__decoder *decoder;
@@ -89,11 +88,11 @@ static void make_listed(const asking *a)
 {
     const trl__decoder *d = a->decoder;
     double start = trl__clock(d);
-    int32_t taken[ROWS], count = 0;
+    int32_t taken[TRL__MOST_AT_ONCE], count = 0;
     for (int32_t i = d->wanted_count - 1; i >= 0; i--) {
         if (trl__foreseen_take(a->group->foreseen, d->wanted[i]))
             taken[count++] = d->wanted[i];
-        if (count == ROWS || (i == 0 && count > 0)) {
+        if (count == a->group->foreseen->at_once || (i == 0 && count > 0)) {
             a->group->make_blocks(a->group, 0, taken, count, i > 0 ? d->wanted[i - 1] : -1);
             count = 0;
         }
@@ -124,8 +123,7 @@ int trl__decoder_foresee(trl__decoder *d, trl__score_group *group, int32_t f, tr
     const trl_graph *g = d->graph;
     const trl__frame *frame = &d->frames[d->frame_count - 1];
     const trl__token *tokens = d->tokens + frame->first_token;
-    const uint32_t now = (uint32_t)f,
-                   horizon = now + (trl__foreseen_is_done(group->foreseen) ? WIDE_HORIZON : HORIZON);
+    const uint32_t now = (uint32_t)f, horizon = now + (trl__foreseen_is_done(group->foreseen) ? WIDE_HORIZON : HORIZON);
     double start = trl__clock(d);
     trl__cutoff c;
     int listed = 0, code = trl__decoder_cutoff(d, frame, &c, err);

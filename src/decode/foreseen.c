@@ -7,7 +7,7 @@
 
 int trl__foreseen_create(trl__foreseen *f, int32_t tied_states)
 {
-    *f = (trl__foreseen){.tied_states = tied_states, .size = 1};
+    *f = (trl__foreseen){.tied_states = tied_states, .size = 1, .at_once = 1};
     while (f->size < (uint32_t)tied_states)
         f->size *= 2;
     f->stage = trl__alloc_zero((size_t)tied_states + 1, sizeof *f->stage);

@@ -21,6 +21,8 @@ typedef struct trl__block_ring {
     atomic_uint count, next; /* that came in; that left */
 } trl__block_ring;
 
+#define TRL__MOST_AT_ONCE 4
+
 typedef enum trl__block_time { TRL__SOON, TRL__LATER, TRL__BLOCK_TIMES } trl__block_time;
 
 typedef struct trl__foreseen {
@@ -29,6 +31,7 @@ typedef struct trl__foreseen {
     trl__block_ring rings[TRL__BLOCK_TIMES];
     uint32_t size; /* of a ring, a power of two */
     int32_t tied_states;
+    int32_t at_once; /* blocks that are taken at a time, at least 1 */
     trl__team *team; /* those who may take blocks */
 } trl__foreseen;
 

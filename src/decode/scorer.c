@@ -8,7 +8,8 @@
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
 #define SHORT_BLOCK 4   /* frames of a block where scoring more at once saves nothing; a part of TRL__SCORE_BLOCK */
-#define FORESEEN_ROWS 2 /* blocks that a thread makes at a time, lest a loop of the search miss it for long */
+#define AT_ONCE \
+    64 /* Gaussians whose blocks a thread makes at a time: a few microseconds, for which others may have to wait */
 #define TRIAL_FRAMES 16 /* of the other ways; TRL__SCORE_WINDOW at most */
 
 trl__scorer_options trl__scorer_defaults(void)
@@ -156,7 +157,7 @@ void trl__scorer_begin_making(trl__scorer *s, const trl__score_maker *maker, int
 
 int trl__scorer_begin(trl__scorer *s, const trl__parameters *parameters, const trl_matrix *frames, trl_error *err)
 {
-    trl__score_maker maker = {make_by_stream, s, parameters->by_frame};
+    trl__score_maker maker = {make_by_stream, s, parameters->by_frame, parameters->gaussians};
     s->parameters = parameters;
     s->matrix = frames;
     trl__scorer_begin_making(s, &maker, (int32_t)frames->rows);
@@ -219,8 +220,8 @@ static void make_blocks(trl__score_group *group, int worker, const int32_t *take
 static int make_foreseen(void *user, int worker, int is_free)
 {
     trl__scorer *s = user;
-    int32_t taken[FORESEEN_ROWS], next;
-    int32_t count = trl__foreseen_take_next(&s->foreseen, taken, FORESEEN_ROWS, &next);
+    int32_t taken[TRL__MOST_AT_ONCE], next;
+    int32_t count = trl__foreseen_take_next(&s->foreseen, taken, s->foreseen.at_once, &next);
     (void)is_free; /* it does not take long */
     if (count == 0)
         return 0;
@@ -294,6 +295,12 @@ static int search_demand(trl__scorer *s, trl__decoder *decoder, int32_t begin, i
     return code;
 }
 
+static int32_t blocks_at_once(int32_t gaussians)
+{
+    int32_t blocks = gaussians > 0 ? AT_ONCE / gaussians : TRL__MOST_AT_ONCE;
+    return blocks < 1 ? 1 : blocks > TRL__MOST_AT_ONCE ? TRL__MOST_AT_ONCE : blocks;
+}
+
 static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, int32_t end, trl_error *err)
 {
     open_blocks(s, begin, end);
@@ -301,6 +308,7 @@ static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, i
         return trl__decoder_advance_group(decoder, &s->group, err);
     trl__foreseen_clear(&s->foreseen);
     s->foreseen.team = s->team;
+    s->foreseen.at_once = blocks_at_once(s->maker.gaussians);
     s->group.foreseen = &s->foreseen;
     trl__team_idle(s->team, make_foreseen, s);
     int code = trl__decoder_advance_group(decoder, &s->group, err);

@@ -43,6 +43,8 @@ typedef struct trl__score_maker {
     int (*make)(void *user, int worker, const trl__row *rows, int32_t count, float *scores, trl_error *err);
     void *user;
     int by_frame; /* 1: scores of one frame have most of their work in common */
+    int32_t
+        gaussians; /* that a tied state's score takes, on average; what a thread takes from a list at a time depends on it */
 } trl__score_maker;
 
 /* device: NULL where there will be matrices or other makers only. */
