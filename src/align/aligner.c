@@ -506,8 +506,7 @@ int trl__aligner_accumulate(trl__aligner *aligner, trl__local_stats *local, doub
 
 /* ---- several utterances at once ---- */
 
-/* The searches side by side, as operations take them. */
-static trl__search *line_up(const trl__batch_item *items, size_t count, trl_error *err)
+trl__search *trl__aligners_line_up(const trl__batch_item *items, size_t count, trl_error *err)
 {
     trl__aligner *first = items[0].aligner;
     trl__search *searches = trl__scratch_get(&first->line, count, sizeof *searches);
@@ -518,7 +517,7 @@ static trl__search *line_up(const trl__batch_item *items, size_t count, trl_erro
     return searches;
 }
 
-static void stand_down(const trl__batch_item *items, size_t count, const trl__search *searches)
+void trl__aligners_stand_down(const trl__batch_item *items, size_t count, const trl__search *searches)
 {
     for (size_t i = 0; i < count; i++)
         items[i].aligner->search = searches[i];
@@ -533,7 +532,7 @@ int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err)
         items[i].aligner->search.end = items[i].aligner->frames;
         items[i].aligner->frames_are_there = 0; /* not at the first place, where a single call looks for them */
     }
-    trl__search *searches = line_up(items, count, err);
+    trl__search *searches = trl__aligners_line_up(items, count, err);
     int code = searches ? trl__stream_frames(first->stream, first->parameters, searches, count, err) : TRL_ENOMEM;
     first->times.load += trl__lap(&clock);
     return code;
@@ -588,11 +587,11 @@ static int search_bands_of(trl__batch_item *items, size_t count, const trl__sear
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++)
         code = place_item(&items[i], options, &items[i].result, err);
-    trl__search *searches = code == 0 ? line_up(items, count, err) : NULL;
+    trl__search *searches = code == 0 ? trl__aligners_line_up(items, count, err) : NULL;
     if (!searches)
         return code < 0 ? code : TRL_ENOMEM;
     code = search_group(items[0].aligner, searches, count, err);
-    stand_down(items, count, searches);
+    trl__aligners_stand_down(items, count, searches);
     for (size_t i = 0; code == 0 && i < count; i++) {
         trl__aligner *a = items[i].aligner;
         a->times.gaussians += a->search.gaussians;
@@ -621,7 +620,7 @@ int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_st
 {
     trl__aligner *first = items[0].aligner;
     double clock = trl__now();
-    trl__search *searches = line_up(items, count, err);
+    trl__search *searches = trl__aligners_line_up(items, count, err);
     if (!searches)
         return TRL_ENOMEM;
     for (size_t i = 0; i < count; i++) {

@@ -126,6 +126,7 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
  *     trl__aligners_send(items, count, err);                        // step 0
  *     trl__aligners_search(items, count, &options, err);            // steps 1 and 2
  *     trl__aligners_accumulate(items, count, local, err);           // step 3, of those that are done
+ *     trl__aligners_posteriors(items, count, &options, err);        // or Baum-Welch's statistics, where all are done
  *
  * The search is in the first band around `previous`, which all have, or within the first beam, where none has one. Those that are not done need a wider search: each goes its own way from trl__aligner_begin on. A call that fails has added nothing. */
 typedef struct trl__batch_item {
@@ -142,6 +143,9 @@ int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *op
 int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err);
 int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err);
 int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_stats *local, trl_error *err);
+/* Statistics (options->local) of all paths around those in hand; each item's log-likelihood becomes that of all paths. TRL_ENUMBER: an utterance has none. */
+int trl__aligners_posteriors(trl__batch_item *items, size_t count, const trl__posterior_options *options,
+                             trl_error *err);
 /* Gives back what memory the stream has on the device. */
 void trl__aligner_trim(trl__aligner *aligner);
 

@@ -72,6 +72,10 @@ int trl__beam_search_group(trl__batch_item *items, size_t count, double beam, tr
 /* Rows of the aligner's bands, and room for their scores, which may stay on the device. */
 int trl__aligner_place(trl__aligner *a, trl_error *err);
 
+/* The searches of a batch side by side, as operations take them, and back to their aligners. */
+trl__search *trl__aligners_line_up(const trl__batch_item *items, size_t count, trl_error *err);
+void trl__aligners_stand_down(const trl__batch_item *items, size_t count, const trl__search *searches);
+
 #define TRL__BACK_BYTES ((int64_t)4 << 30)
 
 #endif

@@ -224,17 +224,21 @@ static int accumulate(trl__aligner *a, piece *p, trl__local_stats *local, trl_er
     return code;
 }
 
+static int make_bands(trl__aligner *a, int margin, trl_error *err)
+{
+    if (margin != TRL_MARGIN_FULL)
+        return trl__bands_around(a->bands, a->graph, a->runs, a->run_count, margin, 0, a->frames, err);
+    trl__bands_full(a->bands, a->graph->nodes, a->frames);
+    return 0;
+}
+
 int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options *options, double *log_likelihood,
                             trl_error *err)
 {
     trl__aligner *a = aligner;
     if (!a->has_path || (options->local && !a->parameters))
         return trl__fail(err, TRL_EINVAL, "there is no path for posteriors, or no model that statistics are for");
-    int code = 0;
-    if (options->margin == TRL_MARGIN_FULL)
-        trl__bands_full(a->bands, a->graph->nodes, a->frames);
-    else
-        code = trl__bands_around(a->bands, a->graph, a->runs, a->run_count, options->margin, 0, a->frames, err);
+    int code = make_bands(a, options->margin, err);
     int in_pieces = !options->local && a->frames > PIECE + 2 * OVERLAP;
     int32_t step = in_pieces ? PIECE : a->frames;
     double total = in_pieces ? NAN : 0;
@@ -251,5 +255,66 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
     }
     if (log_likelihood)
         *log_likelihood = total;
+    return code;
+}
+
+/* ---- several utterances at once ---- */
+
+/* Bands, rows, and room for what comes out. */
+static int place_item(trl__aligner *a, int margin, trl_error *err)
+{
+    piece whole = {.end = a->frames, .stop = a->frames};
+    int code = make_bands(a, margin, err);
+    if (code == 0)
+        code = cut(a, &whole, err);
+    if (code == 0)
+        code = place_gammas(a, &whole, 1, err);
+    if (code < 0)
+        return code;
+    a->search = whole.search;
+    a->search.begin = a->search.node_begin = 0;
+    a->search.end = a->frames;
+    a->search.node_end = a->search.nodes;
+    a->search.keep = 1;
+    return trl__aligner_place(a, err);
+}
+
+static int check_totals(const trl__search *searches, size_t count, trl_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(searches[i].total > -INFINITY))
+            return trl__fail(err, TRL_ENUMBER, "search %zu: no path has a probability", i);
+    return 0;
+}
+
+int trl__aligners_posteriors(trl__batch_item *items, size_t count, const trl__posterior_options *options,
+                             trl_error *err)
+{
+    trl__aligner *first = items[0].aligner;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = place_item(items[i].aligner, options->margin, err);
+    trl__search *searches = code == 0 ? trl__aligners_line_up(items, count, err) : NULL;
+    if (!searches)
+        return code < 0 ? code : TRL_ENOMEM;
+    double clock = trl__now();
+    code = trl__stream_score(first->stream, first->parameters, searches, count, err);
+    first->times.score += trl__lap(&clock);
+    if (code == 0)
+        code = trl__stream_forward_backward(first->stream, searches, count, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.alpha += trl__lap(&clock);
+    if (code == 0)
+        code = check_totals(searches, count, err);
+    if (code == 0)
+        code = trl__stream_accumulate_soft(first->stream, first->parameters, searches, count, options->local, err);
+    if (code == 0)
+        code = trl__stream_wait(first->stream, err);
+    first->times.accumulate += trl__lap(&clock);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        items[i].result.log_likelihood = searches[i].total;
+        items[i].aligner->times.gaussians += searches[i].gaussians;
+    }
     return code;
 }

@@ -184,18 +184,23 @@ static int is_by_path(const pass_work *w)
     return w->pass->options->em != TRL_EM_BAUM_WELCH || w->pass->kind == TRL__PASS_FLAT;
 }
 
+static trl__posterior_options soft_options(const pass_work *w, trl__local_stats *local)
+{
+    const trl__pass *p = w->pass;
+    int is_auto = p->options->margin == TRL_MARGIN_AUTO;
+    return (trl__posterior_options){.margin = is_auto ? SOFT_MARGIN * p->search.auto_margin : p->options->margin,
+                                    .acoustic_scale = 1,
+                                    .local = local};
+}
+
 /* Step 3, for the method of training. */
 static int gather(const pass_work *w, trl__aligner *aligner, trl__local_stats *local, trl__search_result *found,
                   trl_error *err)
 {
-    const trl__pass *p = w->pass;
     double joint;
     if (is_by_path(w))
         return trl__aligner_accumulate(aligner, local, &joint, err);
-    trl__posterior_options all = {.margin = p->options->margin == TRL_MARGIN_AUTO ? SOFT_MARGIN * p->search.auto_margin
-                                                                                  : p->options->margin,
-                                  .acoustic_scale = 1,
-                                  .local = local};
+    trl__posterior_options all = soft_options(w, local);
     return trl__aligner_posteriors(aligner, &all, &found->log_likelihood, err);
 }
 
@@ -297,6 +302,27 @@ static int share_out_evenly(trl__batch_item *items, size_t count, trl_error *err
     return code;
 }
 
+/* Baum-Welch's statistics of those that are done. Where others are not, frames go up once more, as the stream has those of all side by side. */
+static int gather_soft(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
+                       trl_error *err)
+{
+    const trl__posterior_options all = soft_options(w, local);
+    trl__batch_item done[TRL__UTTERANCE_BLOCK];
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        if (items[i].done)
+            done[left++] = items[i];
+    if (left == 0)
+        return 0;
+    int code = left < count ? trl__aligners_send(done, left, err) : 0;
+    if (code == 0)
+        code = trl__aligners_posteriors(done, left, &all, err);
+    for (size_t i = 0, k = 0; code == 0 && i < count; i++)
+        if (items[i].done)
+            items[i].result = done[k++].result;
+    return code;
+}
+
 static int search_batch(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
                         trl_error *err)
 {
@@ -306,7 +332,10 @@ static int search_batch(const pass_work *w, trl__batch_item *items, size_t count
         code = trl__aligners_send(items, count, err);
     if (code == 0 && !flat)
         code = trl__aligners_search(items, count, &w->pass->search, err);
-    return code == 0 && is_by_path(w) ? trl__aligners_accumulate(items, count, local, err) : code;
+    if (code < 0)
+        return code;
+    return is_by_path(w) ? trl__aligners_accumulate(items, count, local, err)
+                         : gather_soft(w, items, count, local, err);
 }
 
 /* A batch that does not fit into the device's memory is cut in two. */
@@ -342,9 +371,7 @@ static int do_lanes(pass_work *w, worker *k, block *b, size_t count, outcome **o
         trl__batch_item *item = taken[i] ? &k->items[at++] : NULL;
         outcomes[i]->seconds += item ? seconds : 0;
         if (item && (item->done || w->pass->kind == TRL__PASS_FLAT)) {
-            if (item->done && !is_by_path(w))
-                code = gather(w, l->aligner, b->local, &item->result, err);
-            code = code < 0 ? code : keep_outcome(w, b, l, outcomes[i], &item->result, err);
+            code = keep_outcome(w, b, l, outcomes[i], &item->result, err);
         } else {
             code = do_utterance(w, k, b, l, outcomes[i], err);
         }

@@ -49,6 +49,19 @@ for shape in cpu gpu; do
     cmp again.trm $shape.other.trm || wrong "$shape: another model with three threads"
 done
 
+# Baum-Welch in batches: few audits, as those go one by one. Log-likelihoods of all iterations, to a hundredth.
+soft() { # DEVICE
+    expect 0 "$TRELLIS" train data data/lexicon.txt --components 4 --iterations 2 --em baum-welch --audit 0.01 --margin 20 -o soft.trm \
+        --device "$1"
+    awk '$1 ~ /^[0-9]+\/7$/ { printf "%s %.2f\n", $1, $4 + 0 }' <<<"$err"
+}
+soft cpu >own.soft
+[ "$(grep -c -- "/7 -" own.soft)" -ge 6 ] || wrong "training tells no likelihoods: $(cat own.soft)"
+for shape in cpu gpu; do
+    soft opencl:0:$shape >$shape.soft
+    paste -d" " own.soft $shape.soft | awk '($2 - $4) ^ 2 > 0.011 ^ 2' | grep . && wrong "$shape: Baum-Welch goes another way"
+done
+
 # Two devices give what one gives, the processor and a device together what they give alone. PoCL makes two of the processor when asked.
 export POCL_DEVICES="pthread pthread"
 if "$TRELLIS" devices | grep -q "^opencl:1 "; then
