@@ -16,6 +16,7 @@
 
 #define VECTORS 3
 #define UNROLLED 6 /* steps: a short trip count is predicted to the end, a long one is not */
+#define AHEAD 6    /* groups from a fetch to its use: memory has answered by then, and the first cache still has it */
 
 /* One row of frames times one parameter of each component of `groups` groups, which lie `size` floats apart. */
 INLINE void multiply_step(const float *p, size_t size, const float *o, const int vectors, const int groups,
@@ -31,15 +32,15 @@ INLINE void multiply_step(const float *p, size_t size, const float *o, const int
     }
 }
 
-/* Fetches at `next` what it reads at p, evenly: bursts would fill the queue that p itself has to pass. */
-INLINE void dot_products(const float *p, const float *next, size_t size, const float *o, int32_t rows,
+/* Fetches at `later` what it reads at p, evenly: bursts would fill the queue that p itself has to pass. */
+INLINE void dot_products(const float *p, const float *later, size_t size, const float *o, int32_t rows,
                          const int vectors, const int groups, lanes sum[][VECTORS])
 {
     const int step = TRL__GROUP, stride = TRL__STRIDE;
-    for (; rows >= UNROLLED; rows -= UNROLLED, p += UNROLLED * step, next += UNROLLED * step, o += UNROLLED * stride) {
+    for (; rows >= UNROLLED; rows -= UNROLLED, p += UNROLLED * step, later += UNROLLED * step, o += UNROLLED * stride) {
         for (int g = 0; g < groups; g++) {
-            __builtin_prefetch(next + (size_t)g * size);
-            __builtin_prefetch(next + (size_t)g * size + 16);
+            __builtin_prefetch(later + (size_t)g * size);
+            __builtin_prefetch(later + (size_t)g * size + 16);
         }
         multiply_step(p, size, o, vectors, groups, sum);
         multiply_step(p + step, size, o + stride, vectors, groups, sum);
@@ -76,6 +77,13 @@ typedef struct tile {
     float *scores; /* by component, TRL__TILE floats each; base 2 */
 } tile;
 
+/* What is fetched while group g is computed: a later group, at the end those with which the next tied state begins. */
+INLINE const float *fetched_at(const tile *w, int32_t g)
+{
+    int32_t later = w->groups > AHEAD ? g + AHEAD : g + w->groups;
+    return later < w->groups ? w->p + (size_t)later * w->size : w->next + (size_t)(later - w->groups) * w->size;
+}
+
 /* Scores of one or two groups of components. */
 INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int groups)
 {
@@ -83,7 +91,7 @@ INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int 
     float *scores = w->scores + (size_t)g * TRL__GROUP * TRL__TILE;
 #ifdef WHOLE_TILE
     if (vectors == 3 && !w->differences) {
-        WHOLE_TILE(p, w->next + (size_t)g * w->size, w->o, 2 * w->dim, scores);
+        WHOLE_TILE(p, fetched_at(w, g), w->o, 2 * w->dim, scores);
         return;
     }
 #endif
@@ -94,7 +102,7 @@ INLINE void score_groups(const tile *w, int32_t g, const int vectors, const int 
     if (w->differences)
         squared_differences(p + TRL__GROUP, w->size, w->o + 2 * w->dim * TRL__STRIDE, w->dim, vectors, groups, sum);
     else
-        dot_products(p + TRL__GROUP, w->next + (size_t)g * w->size, w->size, w->o, 2 * w->dim, vectors, groups, sum);
+        dot_products(p + TRL__GROUP, fetched_at(w, g), w->size, w->o, 2 * w->dim, vectors, groups, sum);
     for (int c = 0; c < groups * TRL__GROUP; c++)
         for (int v = 0; v < vectors; v++)
             store(scores + c * TRL__TILE + v * LANES, sum[c][v]);
