@@ -86,8 +86,9 @@ struct trl__score_group {
                 trl_error *err);
     /* The same for one tied state in the only frame of a group with cells. */
     int (*make)(trl__score_group *group, int worker, int32_t tied, float *score, trl_error *err);
-    /* Makes blocks that were taken from what is foreseen. next: the tied state that may come behind them, so that its parameters come from memory meanwhile; -1: none. */
-    void (*make_blocks)(trl__score_group *group, int worker, const int32_t *taken, int32_t count, int32_t next);
+    /* Makes blocks that were taken from what is foreseen, as far as nobody has lost patience. next: the tied state that may come behind them, so that its parameters come from memory meanwhile; -1: none. */
+    void (*make_blocks)(trl__score_group *group, int worker, const trl__taken_block *taken, int32_t count,
+                        int32_t next);
     void *user; /* of all three */
 };
 

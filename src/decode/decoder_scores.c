@@ -6,9 +6,8 @@
 #include "base/fail.h"
 #include "decode/decoder_data.h"
 
-/* Frames before the end of a block of scores in which the next is thought of; and where the others have nothing to do. The further, the more is made in vain. */
+/* Frames before the end of a block of scores in which the next is thought of. The further, the more is made in vain. */
 #define HORIZON 4
-#define WIDE_HORIZON 12
 
 typedef struct asking {
     trl__decoder *decoder;
@@ -21,7 +20,7 @@ static int32_t list_now(const asking *a, int32_t tied)
 {
     trl__foreseen *foreseen = a->group->foreseen;
     if (trl__foreseen_is_listed(foreseen, tied)) {
-        int32_t end = trl__block_end(a->group, (int32_t)foreseen->begin[tied]);
+        int32_t end = trl__block_end(a->group, trl__foreseen_begin(foreseen, tied));
         if (end > a->frame)
             return end;
         trl__foreseen_drop(foreseen, tied); /* it was not wanted when its block began */
@@ -87,20 +86,26 @@ static void fill_frames(void *user, int32_t item, int worker)
 static void make_listed(const asking *a)
 {
     const trl__decoder *d = a->decoder;
+    trl__foreseen *foreseen = a->group->foreseen;
     double start = trl__clock(d);
-    int32_t taken[TRL__MOST_AT_ONCE], count = 0;
+    trl__taken_block taken[TRL__MOST_AT_ONCE];
+    int32_t count = 0, most = trl__foreseen_at_once(foreseen);
     for (int32_t i = d->wanted_count - 1; i >= 0; i--) {
-        if (trl__foreseen_take(a->group->foreseen, d->wanted[i]))
-            taken[count++] = d->wanted[i];
-        if (count == a->group->foreseen->at_once || (i == 0 && count > 0)) {
+        count += trl__foreseen_take(foreseen, d->wanted[i], &taken[count]);
+        if (count == most || (i == 0 && count > 0)) {
             a->group->make_blocks(a->group, 0, taken, count, i > 0 ? d->wanted[i - 1] : -1);
             count = 0;
+            most = trl__foreseen_at_once(foreseen);
         }
     }
     trl__count_seconds(a->decoder, 0, TRL__LIKELIHOODS, start);
-    for (int32_t i = 0; i < d->wanted_count; i++)
-        if (!trl__foreseen_await(a->group->foreseen, d->wanted[i])) /* again, to hear why it could not be made */
-            fill(a, 0, a->frame, (int32_t)a->group->until[d->wanted[i]], &d->wanted[i], 1);
+    for (int32_t i = 0; i < d->wanted_count; i++) {
+        if (trl__foreseen_await(foreseen, d->wanted[i]))
+            continue;
+        uint32_t end = a->group->until[d->wanted[i]]; /* it takes too long, or could not be made: to hear why */
+        fill(a, 0, a->frame, (int32_t)end, &d->wanted[i], 1);
+        d->workers[0].twice += end - (uint32_t)a->frame;
+    }
 }
 
 int trl__decoder_ask(trl__decoder *d, const trl__cutoff *c, trl__score_group *group, int32_t f, trl_error *err)
@@ -123,7 +128,7 @@ int trl__decoder_foresee(trl__decoder *d, trl__score_group *group, int32_t f, tr
     const trl_graph *g = d->graph;
     const trl__frame *frame = &d->frames[d->frame_count - 1];
     const trl__token *tokens = d->tokens + frame->first_token;
-    const uint32_t now = (uint32_t)f, horizon = now + (trl__foreseen_is_done(group->foreseen) ? WIDE_HORIZON : HORIZON);
+    const uint32_t now = (uint32_t)f, horizon = now + HORIZON;
     double start = trl__clock(d);
     trl__cutoff c;
     int listed = 0, code = trl__decoder_cutoff(d, frame, &c, err);

@@ -8,8 +8,9 @@
 #define DEMAND_FRAMES 2 /* of a trial of the way that is the slowest as a rule */
 #define MARGIN 0.9      /* another way than blocks must be so much quicker */
 #define SHORT_BLOCK 4   /* frames of a block where scoring more at once saves nothing; a part of TRL__SCORE_BLOCK */
-#define AT_ONCE \
-    64 /* Gaussians whose blocks a thread makes at a time: a few microseconds, for which others may have to wait */
+/* Looks before the search makes a block that another thread has taken, at least, and for each Gaussian: some times what it takes to make one. */
+#define LEAST_PATIENCE 200
+#define PATIENCE 6
 #define TRIAL_FRAMES 16 /* of the other ways; TRL__SCORE_WINDOW at most */
 
 trl__scorer_options trl__scorer_defaults(void)
@@ -198,21 +199,21 @@ static int fill_group(trl__score_group *group, int worker, int32_t first, int32_
 }
 
 /* Whoever asks for a block that can't be made will hear why. */
-static void make_blocks(trl__score_group *group, int worker, const int32_t *taken, int32_t count, int32_t next)
+static void make_blocks(trl__score_group *group, int worker, const trl__taken_block *taken, int32_t count, int32_t next)
 {
     trl__scorer *s = group->user;
     trl__scorer_worker *w = &s->workers[worker];
-    for (int32_t i = 0; i < count; i++) {
-        int32_t first = (int32_t)s->foreseen.begin[taken[i]], end = trl__block_end(group, first);
-        w->rows[i] = (trl__row){taken[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
-    }
+    for (int32_t i = 0; i < count; i++)
+        w->rows[i] = (trl__row){taken[i].tied, s->group_begin + taken[i].begin,
+                                s->group_begin + trl__block_end(group, taken[i].begin), (int64_t)i * TRL__SCORE_BLOCK};
     if (next >= 0) /* a row of no frames */
         w->rows[count] = (trl__row){next, w->rows[0].first, w->rows[0].first, 0};
     int code = trl__scorer_make(s, worker, count + (next >= 0), w->block, &w->err);
     for (int32_t i = 0; i < count; i++) {
-        if (code == 0)
+        int is_placed = code == 0 && trl__foreseen_place(&s->foreseen, &taken[i]);
+        if (is_placed)
             place_block(s, &w->rows[i], w->block + (size_t)i * TRL__SCORE_BLOCK);
-        trl__foreseen_made(&s->foreseen, taken[i], code == 0);
+        trl__foreseen_made(&s->foreseen, &taken[i], is_placed);
     }
 }
 
@@ -220,8 +221,9 @@ static void make_blocks(trl__score_group *group, int worker, const int32_t *take
 static int make_foreseen(void *user, int worker, int is_free)
 {
     trl__scorer *s = user;
-    int32_t taken[TRL__MOST_AT_ONCE], next;
-    int32_t count = trl__foreseen_take_next(&s->foreseen, taken, s->foreseen.at_once, &next);
+    trl__taken_block taken[TRL__MOST_AT_ONCE];
+    int32_t next, most = trl__foreseen_at_once(&s->foreseen),
+                  count = trl__foreseen_take_next(&s->foreseen, taken, most, &next);
     (void)is_free; /* it does not take long */
     if (count == 0)
         return 0;
@@ -295,12 +297,6 @@ static int search_demand(trl__scorer *s, trl__decoder *decoder, int32_t begin, i
     return code;
 }
 
-static int32_t blocks_at_once(int32_t gaussians)
-{
-    int32_t blocks = gaussians > 0 ? AT_ONCE / gaussians : TRL__MOST_AT_ONCE;
-    return blocks < 1 ? 1 : blocks > TRL__MOST_AT_ONCE ? TRL__MOST_AT_ONCE : blocks;
-}
-
 static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, int32_t end, trl_error *err)
 {
     open_blocks(s, begin, end);
@@ -308,7 +304,7 @@ static int search_blocks(trl__scorer *s, trl__decoder *decoder, int32_t begin, i
         return trl__decoder_advance_group(decoder, &s->group, err);
     trl__foreseen_clear(&s->foreseen);
     s->foreseen.team = s->team;
-    s->foreseen.at_once = blocks_at_once(s->maker.gaussians);
+    s->foreseen.patience = LEAST_PATIENCE + PATIENCE * s->maker.gaussians;
     s->group.foreseen = &s->foreseen;
     trl__team_idle(s->team, make_foreseen, s);
     int code = trl__decoder_advance_group(decoder, &s->group, err);
