@@ -22,10 +22,18 @@ typedef struct outcome {
     int32_t path_node[MOST][400], path_arc[MOST][400];
 } outcome;
 
-/* `at_once` searches per call, all with the first one's model. */
+/* Searches [first, end) in an array of their own; returns how many there are. */
+static inline size_t take_searches(random_search **r, size_t first, size_t end, trl__search *s)
+{
+    for (size_t i = first; i < end; i++)
+        s[i - first] = r[i]->s;
+    return first < end ? end - first : 0;
+}
+
+/* `at_once` searches per call, all with the first one's model. The frames of the next call are sent ahead. */
 static inline void run_batch(trl__device *device, random_search **r, size_t count, size_t at_once, outcome *o)
 {
-    trl__search s[MOST];
+    trl__search s[MOST], next[MOST];
     trl__stream *stream;
     trl__parameters *p;
     trl__local_stats *path, *all;
@@ -36,10 +44,10 @@ static inline void run_batch(trl__device *device, random_search **r, size_t coun
     CHECK(trl__stats_create(&r[0]->model, &o->path, &err));
     CHECK(trl__stats_create(&r[0]->model, &o->all, &err));
     for (size_t first = 0; first < count; first += at_once) {
-        size_t n = count - first < at_once ? count - first : at_once;
-        for (size_t i = 0; i < n; i++)
-            s[i] = r[first + i]->s;
+        size_t end = first + at_once < count ? first + at_once : count, n = take_searches(r, first, end, s);
+        size_t next_end = end + at_once < count ? end + at_once : count;
         CHECK(trl__stream_frames(stream, p, s, n, &err));
+        trl__stream_frames_ahead(stream, p, next, take_searches(r, end, next_end, next));
         CHECK(trl__stream_score(stream, p, s, n, &err));
         CHECK(trl__stream_viterbi(stream, s, n, &err));
         CHECK(trl__stream_wait(stream, &err));

@@ -523,16 +523,33 @@ void trl__aligners_stand_down(const trl__batch_item *items, size_t count, const 
         items[i].aligner->search = searches[i];
 }
 
+/* The searches with all of their frames. */
+static trl__search *line_up_whole(const trl__batch_item *items, size_t count, trl_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i].aligner->search.begin = 0;
+        items[i].aligner->search.end = items[i].aligner->frames;
+    }
+    return trl__aligners_line_up(items, count, err);
+}
+
+void trl__aligners_send_ahead(const trl__batch_item *items, size_t count)
+{
+    trl__aligner *first = items[0].aligner;
+    double clock = trl__now();
+    const trl__search *searches = line_up_whole(items, count, NULL);
+    if (searches)
+        trl__stream_frames_ahead(first->stream, first->parameters, searches, count);
+    first->times.load += trl__lap(&clock);
+}
+
 int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err)
 {
     trl__aligner *first = items[0].aligner;
     double clock = trl__now();
-    for (size_t i = 0; i < count; i++) {
-        items[i].aligner->search.begin = 0;
-        items[i].aligner->search.end = items[i].aligner->frames;
+    for (size_t i = 0; i < count; i++)
         items[i].aligner->frames_are_there = 0; /* not at the first place, where a single call looks for them */
-    }
-    trl__search *searches = trl__aligners_line_up(items, count, err);
+    trl__search *searches = line_up_whole(items, count, err);
     int code = searches ? trl__stream_frames(first->stream, first->parameters, searches, count, err) : TRL_ENOMEM;
     first->times.load += trl__lap(&clock);
     return code;

@@ -124,6 +124,7 @@ int trl__aligner_posteriors(trl__aligner *aligner, const trl__posterior_options 
  *
  *     trl__aligner_prepare(items[i].aligner, …);                    // aligners beside each other
  *     trl__aligners_send(items, count, err);                        // step 0
+ *     trl__aligners_send_ahead(next, count_of_next);                // step 0 of those that come next, meanwhile
  *     trl__aligners_search(items, count, &options, err);            // steps 1 and 2
  *     trl__aligners_accumulate(items, count, local, err);           // step 3, of those that are done
  *     trl__aligners_posteriors(items, count, &options, err);        // or Baum-Welch's statistics, where all are done
@@ -141,6 +142,8 @@ typedef struct trl__batch_item {
  * one more than a tile: a single one's back-pointers would stay on the device, at the batch's place. */
 int trl__aligners_can(const trl__aligner *aligner, const trl__search_options *options, int has_previous);
 int trl__aligners_send(trl__batch_item *items, size_t count, trl_error *err);
+/* Utterances that are prepared, and stay as they are until they are sent. Where it can't be done, they are sent then. */
+void trl__aligners_send_ahead(const trl__batch_item *items, size_t count);
 int trl__aligners_search(trl__batch_item *items, size_t count, const trl__search_options *options, trl_error *err);
 int trl__aligners_accumulate(trl__batch_item *items, size_t count, trl__local_stats *local, trl_error *err);
 /* Statistics (options->local) of all paths around those in hand; each item's log-likelihood becomes that of all paths. TRL_ENUMBER: an utterance has none. */

@@ -154,6 +154,13 @@ int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, t
     return stream->device->backend->frames(stream, parameters, searches, count, err);
 }
 
+void trl__stream_frames_ahead(trl__stream *stream, const trl__parameters *parameters, const trl__search *searches,
+                              size_t count)
+{
+    if (stream->device->backend->frames_ahead)
+        stream->device->backend->frames_ahead(stream, parameters, searches, count);
+}
+
 int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                       trl_error *err)
 {

@@ -9,6 +9,7 @@
  *     trl__stream_backtrack(stream, &search, 1, err);                  // step 2b
  *     trl__stream_accumulate(stream, parameters, &search, 1, local, err);   // step 3
  *     trl__stream_wait(stream, err);                                   // results are there
+ *     trl__stream_frames_ahead(stream, parameters, &later, 1);         // frames of a later call may go up meanwhile
  *
  * A search is one utterance's work, in flat arrays that a device can take as they are. Operations take several at
  * once; how many are best is the device's to say (trl__device.batch: 1 for a processor, whose caches want one at a
@@ -166,6 +167,8 @@ typedef struct trl__backend {
                            trl_error *);
     const trl__device_info *(*stream_info)(const trl__stream *); /* NULL: the device's */
     void (*trim)(trl__stream *);                                 /* NULL: nothing to give back */
+    /* NULL: nothing is gained by it. */
+    void (*frames_ahead)(trl__stream *, const trl__parameters *, const trl__search *, size_t count);
 
     /* NULL: this backend has no machines. */
     int (*machine_create)(trl__device *, const struct trl__machine_arrays *, trl__machine **, trl_error *);
@@ -224,6 +227,12 @@ int trl__stream_wait(trl__stream *stream, trl_error *err);
  * value is not finite, or absurdly large; what comes out of score is finite then. */
 int trl__stream_frames(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,
                        trl_error *err);
+/* Frames of a later call begin to go up, beside what the stream computes. The call of trl__stream_frames with the same searches finds them
+ * there; calls with others leave them where they are. Until that call, or the next of this one (which forgets what was sent before; count 0: no
+ * more than that), frames at the same place in the array must be the same. It can't fail: what could not be sent, for want of memory for
+ * instance, goes up when trl__stream_frames is called. */
+void trl__stream_frames_ahead(trl__stream *stream, const trl__parameters *parameters, const trl__search *searches,
+                              size_t count);
 /* Step 1: scores of every row, [004] 3.2.2: (1, o, o²)·(h, u, v), then log-add or maximum over the components; tied
  * states with tiny variances by differences. */
 int trl__stream_score(trl__stream *stream, const trl__parameters *parameters, trl__search *searches, size_t count,

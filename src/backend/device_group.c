@@ -376,6 +376,16 @@ static int frames(trl__stream *s, const trl__parameters *p, trl__search *searche
     return do_operation(s, &(request){FRAMES, p, searches, count, NULL}, err);
 }
 
+/* The reserve, and a processor among the members, have nothing to gain. What a lost device does not send is sent by the call that follows. */
+static void frames_ahead(trl__stream *base, const trl__parameters *parameters, const trl__search *searches,
+                         size_t count)
+{
+    group_stream *s = (group_stream *)base;
+    const trl__parameters *p = ((const group_parameters *)parameters)->member[s->member];
+    if (!s->on_reserve && p)
+        trl__stream_frames_ahead(s->inner, p, searches, count);
+}
+
 static int score(trl__stream *s, const trl__parameters *p, trl__search *searches, size_t count, trl_error *err)
 {
     return do_operation(s, &(request){SCORE, p, searches, count, NULL}, err);
@@ -446,6 +456,7 @@ static const trl__backend group_backend = {.name = "group",
                                            .stream_destroy = destroy_stream,
                                            .stream_info = stream_info,
                                            .trim = trim,
+                                           .frames_ahead = frames_ahead,
                                            .wait = wait_for,
                                            .load_model = load_model,
                                            .free_model = free_parameters,

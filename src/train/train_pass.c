@@ -30,19 +30,28 @@ typedef struct outcome {
 
 /* An utterance in hand. */
 typedef struct lane {
-    trl__aligner *aligner; /* those of a worker share a stream */
+    trl__aligner *aligner;
     trl__graph graph;
     trl__view_room room;
     trl_matrix frames;
     size_t utterance;
 } lane;
 
-typedef struct worker {
-    lane *lanes; /* as many as the device likes at once */
-    size_t lane_count;
-    uint64_t memory;        /* bytes of the device that a batch may take */
+/* Lanes whose utterances are worked on in one go. */
+typedef struct batch {
+    lane *lanes;            /* as many as the device likes at once */
     trl__batch_item *items; /* those of the lanes that go together */
-    trl__run *path;         /* a copy, while an audit searches again */
+    size_t filled, together;
+    int taken[TRL__UTTERANCE_BLOCK]; /* by lane: it is among the items */
+    outcome *outcomes[TRL__UTTERANCE_BLOCK];
+} batch;
+
+typedef struct worker {
+    batch batches[2]; /* while a device works on one, the other is filled and goes up; a processor has the first only */
+    size_t lane_count, batch_count;
+    trl__aligner *first; /* has the stream that all lanes share */
+    uint64_t memory;     /* bytes of the device that a batch may take */
+    trl__run *path;      /* a copy, while an audit searches again */
     size_t path_capacity;
     double load; /* seconds: reading features, building graphs */
 } worker;
@@ -278,8 +287,8 @@ static int is_for_batch(const pass_work *w, const worker *k, const lane *l, trl_
 {
     const trl__pass *p = w->pass;
     *item = (trl__batch_item){.aligner = l->aligner};
-    if (k->lane_count == 1 || p->kind == TRL__PASS_FLAT)
-        return k->lane_count > 1;
+    if (k->batch_count == 1 || p->kind == TRL__PASS_FLAT)
+        return k->batch_count > 1;
     const trl__run *runs = NULL;
     const trl__stored_alignment *last = last_path(w, l->utterance, &runs);
     if (last && p->search.margin != TRL_MARGIN_FULL && is_audited(w, l->utterance))
@@ -323,13 +332,16 @@ static int gather_soft(const pass_work *w, trl__batch_item *items, size_t count,
     return code;
 }
 
-static int search_batch(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
-                        trl_error *err)
+/* What comes next (NULL: nothing) goes up while the device works on these. */
+static int search_batch(const pass_work *w, trl__batch_item *items, size_t count, const batch *next,
+                        trl__local_stats *local, trl_error *err)
 {
     int flat = w->pass->kind == TRL__PASS_FLAT;
     int code = flat ? share_out_evenly(items, count, err) : 0;
     if (code == 0)
         code = trl__aligners_send(items, count, err);
+    if (code == 0 && next && next->together > 0)
+        trl__aligners_send_ahead(next->items, next->together);
     if (code == 0 && !flat)
         code = trl__aligners_search(items, count, &w->pass->search, err);
     if (code < 0)
@@ -338,43 +350,40 @@ static int search_batch(const pass_work *w, trl__batch_item *items, size_t count
                          : gather_soft(w, items, count, local, err);
 }
 
-/* A batch that does not fit into the device's memory is cut in two. */
-static int search_parts(const pass_work *w, trl__batch_item *items, size_t count, trl__local_stats *local,
-                        trl_error *err)
+/* A batch that does not fit into the device's memory is cut in two, and has the memory to itself. */
+static int search_parts(const pass_work *w, trl__batch_item *items, size_t count, const batch *next,
+                        trl__local_stats *local, trl_error *err)
 {
     if (count == 0)
         return 0;
-    int code = search_batch(w, items, count, local, err);
-    if (code != TRL_ENOMEM || count == 1)
+    int code = search_batch(w, items, count, next, local, err);
+    if (code != TRL_ENOMEM || (count == 1 && !next))
         return code;
     trl__aligner_trim(items[0].aligner);
-    code = search_parts(w, items, count / 2, local, err);
-    return code < 0 ? code : search_parts(w, items + count / 2, count - count / 2, local, err);
+    code = search_parts(w, items, count / 2, NULL, local, err);
+    return code < 0 ? code : search_parts(w, items + count / 2, count - count / 2, NULL, local, err);
 }
 
 /* The lanes' utterances: together those that can be, then the others one by one. */
-static int do_lanes(pass_work *w, worker *k, block *b, size_t count, outcome **outcomes, trl_error *err)
+static int do_batch(pass_work *w, worker *k, block *b, batch *now, const batch *next, trl_error *err)
 {
-    size_t together = 0, at = 0;
+    size_t at = 0;
     double start = trl__now();
-    int taken[TRL__UTTERANCE_BLOCK] = {0};
-    for (size_t i = 0; i < count; i++)
-        together += (size_t)(taken[i] = is_for_batch(w, k, &k->lanes[i], &k->items[together]));
-    int code = search_parts(w, k->items, together, b->local, err);
+    int code = search_parts(w, now->items, now->together, next, b->local, err);
     if (code == TRL_ENUMBER) { /* one by one, the utterance at fault is named */
-        memset(taken, 0, sizeof taken);
+        memset(now->taken, 0, sizeof now->taken);
         code = 0;
     }
-    double seconds = together > 0 ? (trl__now() - start) / (double)together : 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        const lane *l = &k->lanes[i];
-        trl__batch_item *item = taken[i] ? &k->items[at++] : NULL;
-        outcomes[i]->seconds += item ? seconds : 0;
-        if (item && (item->done || w->pass->kind == TRL__PASS_FLAT)) {
-            code = keep_outcome(w, b, l, outcomes[i], &item->result, err);
-        } else {
-            code = do_utterance(w, k, b, l, outcomes[i], err);
-        }
+    double seconds = now->together > 0 ? (trl__now() - start) / (double)now->together : 0;
+    for (size_t i = 0; code == 0 && i < now->filled; i++) {
+        const lane *l = &now->lanes[i];
+        outcome *o = now->outcomes[i];
+        trl__batch_item *item = now->taken[i] ? &now->items[at++] : NULL;
+        o->seconds += item ? seconds : 0;
+        if (item && (item->done || w->pass->kind == TRL__PASS_FLAT))
+            code = keep_outcome(w, b, l, o, &item->result, err);
+        else
+            code = do_utterance(w, k, b, l, o, err);
     }
     return code;
 }
@@ -396,34 +405,50 @@ static void read_ahead(const pass_work *w, size_t item)
                                  d->feature[block_end(w, item) - 1] + 1);
 }
 
-/* Bytes on a device, about: frames three times, as they are and in lanes of values and squares for scores and for statistics; shares
- * of components; scores, back-pointers and arcs of some thirty nodes that a band has at a frame. */
+/* Bytes on a device, about: frames four times, as they are, in this batch and in the next one, which is sent meanwhile, and in lanes of values
+ * and squares for scores and for statistics; shares of components; scores, back-pointers and arcs of some thirty nodes that a band has at a
+ * frame. */
 static uint64_t bytes_of(const pass_work *w, const lane *l)
 {
     const trl_model *m = w->pass->model;
     uint64_t components = (uint64_t)(m->first_gaussian[m->tied_states] / (m->tied_states > 0 ? m->tied_states : 1)) + 1;
-    return (uint64_t)l->frames.rows * (6 * sizeof(float) * l->frames.cols + 2 * sizeof(float) * components + 400);
+    return (uint64_t)l->frames.rows * (7 * sizeof(float) * l->frames.cols + 2 * sizeof(float) * components + 400);
 }
 
-/* Lanes are filled until there are enough for a batch, or their memory is. */
-static int do_block(pass_work *w, worker *k, block *b, size_t item, trl_error *err)
+/* Utterances from *next on, until there are enough for a batch, or their memory is; none: the block has no more. */
+static int fill_batch(pass_work *w, worker *k, block *b, batch *into, size_t *next, size_t end, trl_error *err)
 {
-    outcome *outcomes[TRL__UTTERANCE_BLOCK];
-    size_t first = item * TRL__UTTERANCE_BLOCK, filled = 0, end = block_end(w, item);
     uint64_t bytes = 0;
     int code = 0;
-    for (size_t u = first; code >= 0 && u < end; u++) {
-        outcomes[filled] = &b->outcomes[u - first];
-        code = load_utterance(w, k, &k->lanes[filled], u, outcomes[filled], err);
-        if (code > 0)
-            bytes += bytes_of(w, &k->lanes[filled++]);
-        if (code >= 0 && filled > 0 && (filled == k->lane_count || bytes > k->memory || u + 1 == end)) {
-            code = do_lanes(w, k, b, filled, outcomes, err);
-            filled = 0;
-            bytes = 0;
-        }
+    into->filled = into->together = 0;
+    for (; code >= 0 && *next < end && into->filled < k->lane_count && bytes <= k->memory; ++*next) {
+        lane *l = &into->lanes[into->filled];
+        outcome *o = into->outcomes[into->filled] = &b->outcomes[*next % TRL__UTTERANCE_BLOCK];
+        code = load_utterance(w, k, l, *next, o, err);
+        if (code <= 0)
+            continue;
+        bytes += bytes_of(w, l);
+        into->taken[into->filled] = is_for_batch(w, k, l, &into->items[into->together]);
+        into->together += (size_t)into->taken[into->filled++];
     }
     return code < 0 ? code : 0;
+}
+
+/* While a device works on a batch, the next one is there already; a processor has one batch, again and again. */
+static int do_block(pass_work *w, worker *k, block *b, size_t item, trl_error *err)
+{
+    size_t next = item * TRL__UTTERANCE_BLOCK, end = block_end(w, item), last = k->batch_count - 1;
+    int code = fill_batch(w, k, b, &k->batches[0], &next, end, err);
+    for (size_t turn = 0; code == 0 && k->batches[turn].filled > 0; turn = last - turn) {
+        batch *now = &k->batches[turn], *then = &k->batches[last - turn];
+        if (then != now)
+            code = fill_batch(w, k, b, then, &next, end, err);
+        if (code == 0)
+            code = do_batch(w, k, b, now, then, err);
+        if (code == 0 && then == now)
+            code = fill_batch(w, k, b, now, &next, end, err);
+    }
+    return code;
 }
 
 static int produce(void *user, size_t item, size_t slot, int number, trl_error *err)
@@ -502,25 +527,30 @@ static int consume(void *user, size_t item, size_t slot, trl_error *err)
 
 /* ---- The pass ---- */
 
-/* A worker's lanes: one for a processor, a batch for devices that want one. */
+static int make_batch(batch *b, size_t count, trl__aligner *first, trl_error *err)
+{
+    int code = 0;
+    b->lanes = trl__alloc_zero(count, sizeof *b->lanes);
+    b->items = trl__alloc_zero(count, sizeof *b->items);
+    if (!b->lanes || !b->items)
+        return trl__fail_memory(err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = trl__aligner_create_beside(first, &b->lanes[i].aligner, err);
+    return code;
+}
+
+/* A worker's lanes: one for a processor, two batches for devices that want them. */
 static int make_worker(const pass_work *w, worker *k, trl_error *err)
 {
-    trl__aligner *first;
-    int code = trl__aligner_create(w->pass->device, &first, err);
+    int code = trl__aligner_create(w->pass->device, &k->first, err);
     if (code < 0)
         return code;
-    const trl__device_info *info = trl__aligner_device(first);
-    size_t count = info->batch < TRL__UTTERANCE_BLOCK ? (size_t)info->batch : TRL__UTTERANCE_BLOCK;
+    const trl__device_info *info = trl__aligner_device(k->first);
+    k->lane_count = info->batch < TRL__UTTERANCE_BLOCK ? (size_t)info->batch : TRL__UTTERANCE_BLOCK;
+    k->batch_count = k->lane_count > 1 ? 2 : 1;
     k->memory = info->memory / MEMORY_SHARE;
-    k->lanes = trl__alloc_zero(count, sizeof *k->lanes);
-    k->items = trl__alloc_zero(count, sizeof *k->items);
-    if (!k->lanes || !k->items) {
-        trl__aligner_destroy(first);
-        return trl__fail_memory(err);
-    }
-    k->lanes[0].aligner = first;
-    for (k->lane_count = 1; code == 0 && k->lane_count < count; k->lane_count++)
-        code = trl__aligner_create_beside(first, &k->lanes[k->lane_count].aligner, err);
+    for (size_t i = 0; code == 0 && i < k->batch_count; i++)
+        code = make_batch(&k->batches[i], k->lane_count, k->first, err);
     return code;
 }
 
@@ -543,15 +573,22 @@ static int set_up(pass_work *w, trl_error *err)
     return code;
 }
 
+static void free_batch(batch *b, size_t count)
+{
+    for (size_t i = 0; b->lanes && i < count; i++) {
+        trl__aligner_destroy(b->lanes[i].aligner);
+        trl__graph_free(&b->lanes[i].graph);
+        trl__view_room_free(&b->lanes[i].room);
+    }
+    trl__free(b->lanes);
+    trl__free(b->items);
+}
+
 static void free_worker(worker *k)
 {
-    for (size_t i = k->lane_count; i-- > 0;) { /* the first has the stream */
-        trl__aligner_destroy(k->lanes[i].aligner);
-        trl__graph_free(&k->lanes[i].graph);
-        trl__view_room_free(&k->lanes[i].room);
-    }
-    trl__free(k->lanes);
-    trl__free(k->items);
+    for (size_t i = 0; i < k->batch_count; i++)
+        free_batch(&k->batches[i], k->lane_count);
+    trl__aligner_destroy(k->first);
     trl__free(k->path);
 }
 
@@ -569,22 +606,26 @@ static void tear_down(pass_work *w)
     trl__unit_map_destroy(w->map);
 }
 
-static void add_times(const trl__step_times *t, trl_iteration *n)
+static void add_times(const batch *b, size_t lanes, trl_iteration *n)
 {
-    n->load += t->load;
-    n->score += t->score;
-    n->alpha += t->alpha;
-    n->backtrack += t->backtrack;
-    n->accumulate += t->accumulate;
-    n->gaussians_scored += t->gaussians;
+    for (size_t i = 0; i < lanes; i++) {
+        const trl__step_times *t = trl__aligner_times(b->lanes[i].aligner);
+        n->load += t->load;
+        n->score += t->score;
+        n->alpha += t->alpha;
+        n->backtrack += t->backtrack;
+        n->accumulate += t->accumulate;
+        n->gaussians_scored += t->gaussians;
+    }
 }
 
 static void sum_times(const pass_work *w, trl_iteration *n)
 {
     for (size_t i = 0; i < w->worker_count; i++) {
-        n->load += w->workers[i].load;
-        for (size_t l = 0; l < w->workers[i].lane_count; l++)
-            add_times(trl__aligner_times(w->workers[i].lanes[l].aligner), n);
+        const worker *k = &w->workers[i];
+        n->load += k->load;
+        for (size_t b = 0; b < k->batch_count; b++)
+            add_times(&k->batches[b], k->lane_count, n);
     }
 }
 

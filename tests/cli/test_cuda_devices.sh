@@ -59,6 +59,28 @@ expect 0 train -o two.trm --quiet --device cuda:0,cuda:1 --threads 3
 cmp cuda.trm two.trm || wrong "two devices of one kind give another model than one"
 expect 0 train -o mixed.trm --quiet --device cpu,cuda:1 --threads 2
 same_as_cpu mixed.trm
+
+# Batches of a few utterances, each sent while the one before is computed, give the bytes of a training whose queues can't follow each other, so that
+# nothing is sent ahead. Queues without kernels are those of transfers; what comes by them comes between the first kernel of a batch and the
+# wait for it, but where memory grows.
+setting=(FAKE_CUDA_MEMORY=25000000 FAKE_CUDA_APART=1 FAKE_CUDA_LOG=apart.log)
+expect 0 train -o apart.trm --quiet --device cuda --threads 1
+setting=(FAKE_CUDA_MEMORY=25000000 FAKE_CUDA_LOG=ahead.log)
+expect 0 train -o ahead.trm --quiet --device cuda --threads 1
+cmp apart.trm ahead.trm || wrong "what is sent ahead gives another model"
+same_as_cpu ahead.trm
+early_uploads() { # LOG: how many are before the wait, and how many are not
+    awk 'NR == FNR { kernels[$2] = kernels[$2] || $1 == "kernel"; next }
+        kernels[$2] && $1 == "kernel" { begun = begun || $3 == "place_frames" }
+        kernels[$2] && $1 == "wait" { begun = 0 }
+        $1 == "follow" { followed[$2] = 1 }
+        $1 == "upload" && !kernels[$2] && followed[$2] { early += begun; late += !begun }
+        END { print early + 0, late + 0 }' "$1" "$1"
+}
+read -r early late < <(early_uploads ahead.log)
+[ "$early" -gt 20 ] && [ "$early" -gt "$((2 * late))" ] || wrong "$early uploads of later batches come before a wait, $late behind"
+[ "$(early_uploads apart.log)" = "0 0" ] || wrong "queues that can't follow each other were used"
+setting=(OTHER=1)
 expect 3 train -o no.trm --quiet --device cpu,cuda --threads 1
 contains "$err" "2 devices need a thread each" "too few threads"
 setting=(FAKE_CUDA_MEMORY=3000000)

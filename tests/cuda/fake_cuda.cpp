@@ -1,11 +1,13 @@
 /* A libcuda.so.1 for tests: the entry points of CUDA's driver interface that trellis uses, on the processor. Kernels are those of
  * src/backend/cuda/cuda_kernels.cu, compiled through the shim; the image that is given to cuModuleLoadData is not looked at. Queues are
- * lists of work that is done when somebody waits, so bytes that do not stay until then are missed.
+ * lists of work that is done when somebody waits, so bytes that do not stay until then are missed; what other queues have is done only as far as
+ * the one that is waited for follows them.
  *
  * Environment: FAKE_CUDA_DEVICES (default 2; 0: none), FAKE_CUDA_MEMORY (bytes of each device), FAKE_CUDA_LOST (after so many calls
  * all devices are lost; fake_cuda_lose says so in a test), FAKE_CUDA_OLD (cuInit refuses), FAKE_CUDA_FULL (this allocation and the
  * next fail, counted from 1), FAKE_CUDA_BACKWARDS (threads run in the opposite order), FAKE_CUDA_REFUSE (the status
- * of cuModuleLoadData).
+ * of cuModuleLoadData), FAKE_CUDA_APART (no queue can follow another), FAKE_CUDA_LOG (a file that gets a line for each upload, kernel,
+ * wait and queue that follows another, with the number of the queue; fake_cuda_log changes it, NULL: none).
  */
 #include "cuda_shim.h"
 
@@ -20,8 +22,10 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,8 +44,13 @@ struct CUfunc_st {
     std::vector<size_t> sizes;
 };
 struct CUstream_st {
-    int device;
-    std::vector<std::function<cuda_status()>> work;
+    int device, number;
+    std::deque<std::function<cuda_status()>> work;
+    size_t done; /* pieces of work */
+};
+struct CUevent_st {
+    CUstream_st *stream;
+    size_t end; /* of the stream's work when it was recorded */
 };
 
 namespace
@@ -54,6 +63,9 @@ size_t used[MOST_DEVICES];
 std::atomic<long> calls_left{-1}; /* until all devices are lost; -1: never */
 cuda_status failure = UNAVAILABLE;
 bool initialised;
+std::atomic<int> streams{0};
+FILE *calls_log;
+std::set<void *> host_pieces[MOST_DEVICES];
 thread_local CUctx_st *current_context;
 
 long number(const char *name, long otherwise)
@@ -96,6 +108,19 @@ cuda_status here()
     return is_lost() ? failure : current_context ? DONE : INVALID_CONTEXT;
 }
 
+/* Does a stream's work, up to so many pieces since it was made. */
+cuda_status catch_up(CUstream_st *stream, size_t end)
+{
+    cuda_status status = DONE;
+    while (status == DONE && stream->done < end && !stream->work.empty()) {
+        std::function<cuda_status()> work = std::move(stream->work.front());
+        stream->work.pop_front();
+        status = work();
+        stream->done++;
+    }
+    return status;
+}
+
 cuda_status later(CUstream_st *stream, std::function<cuda_status()> work)
 {
     cuda_status status = here();
@@ -104,6 +129,15 @@ cuda_status later(CUstream_st *stream, std::function<cuda_status()> work)
     if (status == DONE)
         stream->work.push_back(std::move(work));
     return status;
+}
+
+void log_call(const char *what, const CUstream_st *stream, const char *of)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    if (calls_log) {
+        fprintf(calls_log, "%s %d %s\n", what, stream->number, of);
+        fflush(calls_log);
+    }
 }
 } // namespace
 
@@ -115,8 +149,18 @@ EXPORT cuda_status cuInit(unsigned)
         return CUDA_ERROR_NO_DEVICE;
     shim::backwards = getenv("FAKE_CUDA_BACKWARDS") != nullptr;
     calls_left = number("FAKE_CUDA_LOST", -1);
+    if (const char *name = getenv("FAKE_CUDA_LOG"))
+        calls_log = fopen(name, "w");
     initialised = true;
     return DONE;
+}
+
+EXPORT void fake_cuda_log(const char *name)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    if (calls_log)
+        fclose(calls_log);
+    calls_log = name ? fopen(name, "w") : nullptr;
 }
 
 EXPORT void fake_cuda_lose(long calls, int status)
@@ -190,8 +234,9 @@ EXPORT cuda_status cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device d
 EXPORT cuda_status cuDevicePrimaryCtxRelease_v2(cuda_device device)
 {
     std::lock_guard<std::mutex> hold(lock);
-    if (--retained[device] == 0 && !pieces[device].empty()) {
-        fprintf(stderr, "fake libcuda: %zu pieces of memory were not freed\n", pieces[device].size());
+    size_t left = pieces[device].size() + host_pieces[device].size();
+    if (--retained[device] == 0 && left > 0) {
+        fprintf(stderr, "fake libcuda: %zu pieces of memory were not freed\n", left);
         abort();
     }
     return DONE;
@@ -228,7 +273,7 @@ EXPORT cuda_status cuStreamCreate(cuda_stream *stream, unsigned)
 {
     cuda_status status = here();
     if (status == DONE)
-        *stream = new CUstream_st{current_context->device, {}};
+        *stream = new CUstream_st{current_context->device, ++streams, {}, 0};
     return status;
 }
 
@@ -241,11 +286,64 @@ EXPORT cuda_status cuStreamDestroy_v2(cuda_stream stream)
 EXPORT cuda_status cuStreamSynchronize(cuda_stream stream)
 {
     cuda_status status = here();
-    for (auto &work : stream->work)
-        if (status == DONE)
-            status = work();
+    log_call("wait", stream, "");
+    if (status == DONE)
+        status = catch_up(stream, SIZE_MAX);
+    stream->done += stream->work.size();
     stream->work.clear();
     return status;
+}
+
+EXPORT cuda_status cuEventCreate(cuda_event *event, unsigned)
+{
+    cuda_status status = here();
+    if (status == DONE)
+        *event = new CUevent_st{nullptr, 0};
+    return status;
+}
+
+EXPORT cuda_status cuEventDestroy_v2(cuda_event event)
+{
+    delete event;
+    return DONE;
+}
+
+EXPORT cuda_status cuEventRecord(cuda_event event, cuda_stream stream)
+{
+    *event = {stream, stream->done + stream->work.size()};
+    return here();
+}
+
+/* As it was recorded; when it is recorded again, that is for those who come later. */
+EXPORT cuda_status cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned)
+{
+    CUevent_st now = *event;
+    if (getenv("FAKE_CUDA_APART"))
+        return INVALID_VALUE;
+    log_call("follow", stream, std::to_string(now.stream->number).c_str());
+    if (now.stream->done >= now.end)
+        return here();
+    return later(stream, [=] { return catch_up(now.stream, now.end); });
+}
+
+EXPORT cuda_status cuMemHostAlloc(void **bytes, size_t size, unsigned)
+{
+    cuda_status status = here();
+    if (status != DONE)
+        return status;
+    std::lock_guard<std::mutex> hold(lock);
+    *bytes = malloc(size);
+    host_pieces[current_context->device].insert(*bytes);
+    return DONE;
+}
+
+EXPORT cuda_status cuMemFreeHost(void *bytes)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    if (host_pieces[current_context->device].erase(bytes) == 0)
+        return INVALID_VALUE;
+    free(bytes);
+    return DONE;
 }
 
 EXPORT cuda_status cuMemAlloc_v2(cuda_address *address, size_t size)
@@ -286,6 +384,7 @@ EXPORT cuda_status cuMemcpyHtoDAsync_v2(cuda_address to, const void *from, size_
 {
     if (!is_memory(stream->device, to, size))
         return INVALID_VALUE;
+    log_call("upload", stream, std::to_string(size).c_str());
     return later(stream, [=] {
         memcpy((void *)to, from, size);
         return DONE;
@@ -314,6 +413,7 @@ EXPORT cuda_status cuLaunchKernel(cuda_function function, unsigned grid_x, unsig
         const char *at = static_cast<const char *>(parameters[i]);
         values.emplace_back(at, at + function->sizes[i]);
     }
+    log_call("kernel", stream, function->name);
     return later(stream, [=]() mutable {
         std::vector<void *> arguments;
         for (auto &value : values)

@@ -103,6 +103,98 @@ static void runs_are_the_same_bytes(void **state)
         random_search_free(r[i]);
 }
 
+/* ---- Frames that are sent ahead ---- */
+
+typedef struct ahead_case {
+    random_search *r[MOST];
+    trl__parameters *p;
+    trl__stream *plain, *ahead;
+} ahead_case;
+
+/* Scores of searches [first, end) are the same bytes on a stream where nothing is sent ahead. */
+static void assert_same_scores(ahead_case *a, size_t first, size_t end)
+{
+    trl__search s[MOST];
+    size_t count = take_searches(a->r, first, end, s);
+    for (int which = 0; which < 2; which++) {
+        trl__stream *stream = which ? a->ahead : a->plain;
+        static float expected[MOST][MOST_NODES][64];
+        CHECK(trl__stream_frames(stream, a->p, s, count, &err));
+        CHECK(trl__stream_score(stream, a->p, s, count, &err));
+        CHECK(trl__stream_wait(stream, &err));
+        for (size_t i = 0; i < count; i++)
+            for (int32_t k = 0; k < s[i].rows; k++) {
+                float *scores = s[i].scores + s[i].row[k].offset;
+                size_t size = (size_t)(s[i].row[k].end - s[i].row[k].first) * sizeof *scores;
+                if (which)
+                    assert_memory_equal(scores, expected[i][k], size);
+                memcpy(expected[i][k], scores, size);
+                memset(scores, 0xff, size);
+            }
+    }
+}
+
+static void send_ahead(const ahead_case *a, size_t first, size_t end)
+{
+    trl__search s[MOST];
+    trl__stream_frames_ahead(a->ahead, a->p, s, take_searches((random_search **)a->r, first, end, s));
+}
+
+static void check_ahead(ahead_case *a)
+{
+    assert_same_scores(a, 0, 3);
+    send_ahead(a, 3, 6);
+    assert_same_scores(a, 3, 6);
+    send_ahead(a, 6, 9);
+    assert_same_scores(a, 0, 2); /* others come first */
+    assert_same_scores(a, 6, 8); /* some of those that were sent, and not all */
+    assert_same_scores(a, 6, 9);
+    send_ahead(a, 0, 2);
+    send_ahead(a, 0, 9); /* more than there was room for */
+    assert_same_scores(a, 0, 9);
+    send_ahead(a, 1, 2); /* nobody waits for those, and more is sent from where they were */
+    CHECK(trl__stream_frames(a->ahead, a->p, &a->r[1]->s, 1, &err));
+    assert_same_scores(a, 0, 9);
+    send_ahead(a, 3, 6);
+    trl__stream_trim(a->ahead);
+    assert_same_scores(a, 3, 6);
+    send_ahead(a, 0, 3);
+    send_ahead(a, 0, 0); /* from now on frames may change */
+    a->r[1]->frames.data[0] += 1;
+    assert_same_scores(a, 0, 3);
+    send_ahead(a, 5, 6);
+    assert_same_scores(a, 0, 1); /* as long, and another one */
+    int32_t end = a->r[2]->s.end;
+    a->r[2]->s.end = 1;
+    send_ahead(a, 1, 4);
+    a->r[2]->s.end = end; /* more of the same */
+    assert_same_scores(a, 1, 4);
+    a->r[5]->frames.data[0] = NAN; /* told when it is its turn */
+    send_ahead(a, 5, 6);
+    assert_int_equal(trl__stream_frames(a->ahead, a->p, &a->r[5]->s, 1, &err), TRL_ENUMBER);
+    send_ahead(a, 6, 9); /* and never used */
+}
+
+static void frames_may_be_sent_ahead(void **state)
+{
+    (void)state;
+    const int lengths[MOST] = {31, 9, 2, 33, 40, 31, 7, 35, 64}, few[MOST] = {5, 9, 2, 3, 4, 5, 7, 8, 6};
+    for (size_t d = 0; d < devices.count; d++) {
+        ahead_case a;
+        for (size_t i = 0; i < MOST; i++)
+            a.r[i] = make_search(800 + i, is_small() ? few[i] : lengths[i], (mixture_kind){13, 4, 7, 2, 0, 0.5f});
+        CHECK(trl__device_load_model(devices.device[d], &a.r[0]->model, NULL, &a.p, &err));
+        CHECK(trl__stream_create(devices.device[d], &a.plain, &err));
+        CHECK(trl__stream_create(devices.device[d], &a.ahead, &err));
+        check_ahead(&a);
+        trl__stream_destroy(a.plain);
+        trl__stream_destroy(a.ahead);
+        trl__parameters_free(a.p);
+        for (size_t i = 0; i < MOST; i++)
+            random_search_free(a.r[i]);
+    }
+}
+
 /* ---- Whole frames ---- */
 
 static void score_whole_frames(trl__device *device, const trl_model *model, const trl_matrix *frames, int first,
@@ -409,6 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ragged_batches_are_single_searches),
         cmocka_unit_test(runs_are_the_same_bytes),
+        cmocka_unit_test(frames_may_be_sent_ahead),
         cmocka_unit_test(whole_frames_have_the_same_scores),
         cmocka_unit_test(large_graphs_have_the_same_path),
         cmocka_unit_test(bad_frames_are_refused),

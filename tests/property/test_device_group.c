@@ -98,7 +98,7 @@ static void a_lost_device_loses_nothing(void **state)
             wipe(r);
             lose(calls, statuses[i]);
             /* Out of memory with several, the caller is asked to try fewer. */
-            run_batch(device, r, MOST, statuses[i] == OUT_OF_MEMORY ? 1 : MOST, &got);
+            run_batch(device, r, MOST, statuses[i] == OUT_OF_MEMORY ? 1 : MOST / 2, &got);
             lose(-1, UNAVAILABLE);
             trl__device_close(device);
             assert_true(warnings <= 1);

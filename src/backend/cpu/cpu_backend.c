@@ -457,11 +457,26 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
 }
 
 extern const trl__backend trl__cpu_backend;
-const trl__backend trl__cpu_backend = {
-    "cpu",    devices,       open_level,     close_device, buffer_create,    buffer_destroy,  upload,
-    download, stream_create, stream_destroy, wait_for,     load_model,       free_model,      frames,
-    score,    viterbi,       backtrack,      accumulate,   forward_backward, accumulate_soft, NULL,
-    NULL,     NULL,          NULL,           NULL};
+const trl__backend trl__cpu_backend = {.name = "cpu",
+                                       .devices = devices,
+                                       .open = open_level,
+                                       .close = close_device,
+                                       .buffer_create = buffer_create,
+                                       .buffer_destroy = buffer_destroy,
+                                       .upload = upload,
+                                       .download = download,
+                                       .stream_create = stream_create,
+                                       .stream_destroy = stream_destroy,
+                                       .wait = wait_for,
+                                       .load_model = load_model,
+                                       .free_model = free_model,
+                                       .frames = frames,
+                                       .score = score,
+                                       .viterbi = viterbi,
+                                       .backtrack = backtrack,
+                                       .accumulate = accumulate,
+                                       .forward_backward = forward_backward,
+                                       .accumulate_soft = accumulate_soft};
 
 int trl__cpu_open(const trl__gmm_kernel *kernel, trl__device **out, trl_error *err)
 {

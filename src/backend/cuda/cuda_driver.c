@@ -10,6 +10,7 @@
 
 #define MOST_ARGUMENTS 24
 #define OWN_ORDER 1 /* CU_STREAM_NON_BLOCKING: a stream does not wait for the default one */
+#define NO_TIME 2   /* CU_EVENT_DISABLE_TIMING: such events cost less */
 
 typedef struct cuda_opened {
     const trl__cuda *cuda;
@@ -23,6 +24,7 @@ typedef struct cuda_opened {
 typedef struct cuda_queue {
     const cuda_opened *device;
     cuda_stream stream;
+    cuda_event so_far; /* what the stream had when somebody came to follow it */
 } cuda_queue;
 
 typedef struct cuda_memory {
@@ -163,7 +165,10 @@ static void queue_destroy(void *handle)
 {
     cuda_queue *q = handle;
     q->device->cuda->context_use(q->device->context);
-    q->device->cuda->stream_destroy(q->stream);
+    if (q->so_far)
+        q->device->cuda->event_destroy(q->so_far);
+    if (q->stream)
+        q->device->cuda->stream_destroy(q->stream);
     trl__free(q);
 }
 
@@ -177,8 +182,10 @@ static int queue_create(void *device, void **out, trl_error *err)
     cuda_status status = d->cuda->context_use(d->context);
     if (status == CUDA_SUCCESS)
         status = d->cuda->stream_create(&q->stream, OWN_ORDER);
+    if (status == CUDA_SUCCESS)
+        status = d->cuda->event_create(&q->so_far, NO_TIME);
     if (status != CUDA_SUCCESS) {
-        trl__free(q);
+        queue_destroy(q);
         return fail_status(d->cuda, err, status, "making a queue");
     }
     *out = q;
@@ -211,6 +218,22 @@ static void memory_destroy(void *handle)
     m->device->cuda->context_use(m->device->context);
     m->device->cuda->memory_destroy(m->address);
     trl__free(m);
+}
+
+static int host_create(void *device, size_t size, void **bytes, trl_error *err)
+{
+    const cuda_opened *d = device;
+    cuda_status status = d->cuda->context_use(d->context);
+    if (status == CUDA_SUCCESS)
+        status = d->cuda->host_create(bytes, size, 0);
+    return status == CUDA_SUCCESS ? 0 : fail_status(d->cuda, err, status, "memory of the host");
+}
+
+static void host_destroy(void *device, void *bytes)
+{
+    const cuda_opened *d = device;
+    d->cuda->context_use(d->context);
+    d->cuda->host_destroy(bytes);
 }
 
 static int write_memory(void *queue, void *memory, size_t offset, const void *bytes, size_t size, trl_error *err)
@@ -263,6 +286,18 @@ static int finish(void *queue, trl_error *err)
     return status == CUDA_SUCCESS ? 0 : fail_status(cuda, err, status, "waiting for the device");
 }
 
+static int follow(void *queue, void *other, trl_error *err)
+{
+    const cuda_queue *q = queue, *first = other;
+    const trl__cuda *cuda = q->device->cuda;
+    cuda_status status = cuda->context_use(q->device->context);
+    if (status == CUDA_SUCCESS)
+        status = cuda->event_record(first->so_far, first->stream);
+    if (status == CUDA_SUCCESS)
+        status = cuda->stream_follow(q->stream, first->so_far, 0);
+    return status == CUDA_SUCCESS ? 0 : fail_status(cuda, err, status, "following a queue");
+}
+
 static const trl__driver driver = {.name = "cuda",
                                    .count = count_devices,
                                    .facts = facts,
@@ -275,7 +310,10 @@ static const trl__driver driver = {.name = "cuda",
                                    .write = write_memory,
                                    .read = read_memory,
                                    .launch = launch,
-                                   .finish = finish};
+                                   .finish = finish,
+                                   .follow = follow,
+                                   .host_create = host_create,
+                                   .host_destroy = host_destroy};
 
 static int open_cuda(const char *level, int index, trl__device **out, trl_error *err)
 {

@@ -14,6 +14,7 @@ typedef struct CUctx_st *cuda_context;
 typedef struct CUmod_st *cuda_module;
 typedef struct CUfunc_st *cuda_function;
 typedef struct CUstream_st *cuda_stream;
+typedef struct CUevent_st *cuda_event;
 
 enum { /* CUresult, those that are told apart */
        CUDA_SUCCESS = 0,
@@ -50,6 +51,12 @@ enum { /* CUdevice_attribute */
     X(stream_create, cuStreamCreate, (cuda_stream * stream, unsigned flags))                                          \
     X(stream_destroy, cuStreamDestroy_v2, (cuda_stream stream))                                                       \
     X(stream_wait, cuStreamSynchronize, (cuda_stream stream))                                                         \
+    X(stream_follow, cuStreamWaitEvent, (cuda_stream stream, cuda_event event, unsigned flags))                       \
+    X(event_create, cuEventCreate, (cuda_event * event, unsigned flags))                                              \
+    X(event_destroy, cuEventDestroy_v2, (cuda_event event))                                                           \
+    X(event_record, cuEventRecord, (cuda_event event, cuda_stream stream))                                            \
+    X(host_create, cuMemHostAlloc, (void **bytes, size_t size, unsigned flags))                                       \
+    X(host_destroy, cuMemFreeHost, (void *bytes))                                                                     \
     X(memory_create, cuMemAlloc_v2, (cuda_address * address, size_t size))                                            \
     X(memory_destroy, cuMemFree_v2, (cuda_address address))                                                           \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_address to, const void *from, size_t size, cuda_stream stream))             \

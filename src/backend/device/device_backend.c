@@ -96,8 +96,8 @@ void trl__driven_close(trl__device *base)
 
 int trl__driven_finish(trl__driven_stream *stream, trl_error *err)
 {
-    trl__staging *all[] = {&stream->frame_bytes, &stream->piece_bytes, &stream->search_bytes, &stream->score_bytes,
-                           &stream->passage_bytes};
+    trl__staging *all[] = {&stream->here.bytes,   &stream->ahead.bytes, &stream->piece_bytes,
+                           &stream->search_bytes, &stream->score_bytes, &stream->passage_bytes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->busy = 0;
     return stream->driver->finish(stream->queue, err);
@@ -110,44 +110,91 @@ void trl__room_free(const trl__driver *driver, trl__room *room)
     *room = (trl__room){0};
 }
 
+void trl__forget_ahead(trl__driven_stream *stream)
+{
+    if (stream->on_the_way)
+        stream->driver->finish(stream->transfers, NULL);
+    stream->on_the_way = 0;
+    stream->ahead.count = 0;
+}
+
+/* Gives the second set's memory back. Returns whether there was any. */
+static int give_up_ahead(trl__driven_stream *stream)
+{
+    trl__frame_set *ahead = &stream->ahead;
+    if (!ahead->frames.memory && !ahead->source.memory)
+        return 0;
+    trl__forget_ahead(stream);
+    trl__driven_finish(stream, NULL);
+    trl__room_free(stream->driver, &ahead->frames);
+    trl__room_free(stream->driver, &ahead->source);
+    return 1;
+}
+
+static int make_room(trl__driven_stream *stream, trl__room *room, size_t size, trl_error *err)
+{
+    int code = stream->driver->memory_create(trl__driven_device_of(stream)->handle, size, &room->memory, err);
+    room->size = code == 0 ? size : 0;
+    return code;
+}
+
 int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_error *err)
 {
-    const trl__driven_device *device = trl__driven_device_of(stream);
+    int is_ahead = room == &stream->ahead.frames || room == &stream->ahead.source;
+    size_t largest = (size_t)trl__driven_device_of(stream)->facts.largest, wanted = size + size / 2 + 64;
     if (room->memory && room->size >= size)
         return 0;
     int code = room->memory ? trl__driven_finish(stream, err) : 0;
     if (code < 0)
         return code;
     trl__room_free(stream->driver, room);
-    size_t wanted = size + size / 2 + 64;
-    if (wanted > device->facts.largest && size <= device->facts.largest)
-        wanted = (size_t)device->facts.largest;
-    code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
-    if (code == TRL_ENOMEM) { /* without what it might grow to */
-        wanted = size + 64;
-        code = stream->driver->memory_create(device->handle, wanted, &room->memory, err);
-    }
-    room->size = code == 0 ? wanted : 0;
+    if (wanted > largest && size <= largest)
+        wanted = largest;
+    code = is_ahead ? TRL_ENOMEM : make_room(stream, room, wanted, err);
+    if (code == TRL_ENOMEM) /* without what it might grow to */
+        code = make_room(stream, room, size + 64, err);
+    if (code == TRL_ENOMEM && !is_ahead && give_up_ahead(stream))
+        code = make_room(stream, room, size + 64, err);
     return code;
+}
+
+static void free_staging(const trl__driven_stream *stream, trl__staging *staging)
+{
+    if (staging->is_drivers)
+        stream->driver->host_destroy(trl__driven_device_of(stream)->handle, staging->block);
+    else
+        trl__free(staging->block);
+    *staging = (trl__staging){0};
+}
+
+/* The driver's own memory, or where it has none, or none left, any. */
+static void *make_staging(const trl__driven_stream *stream, trl__staging *staging, size_t size)
+{
+    void *handle = trl__driven_device_of(stream)->handle;
+    free_staging(stream, staging);
+    staging->is_drivers =
+        stream->driver->host_create && stream->driver->host_create(handle, size, &staging->block, NULL) == 0;
+    if (!staging->is_drivers)
+        staging->block = trl__alloc_aligned(size, 1);
+    staging->size = staging->block ? size : 0;
+    return staging->block;
 }
 
 void *trl__staging_get(trl__driven_stream *stream, trl__staging *staging, size_t size, trl_error *err)
 {
     if (staging->busy && trl__driven_finish(stream, err) < 0)
         return NULL;
-    void *bytes = trl__scratch_get(&staging->scratch, size + 1, 1);
-    if (!bytes)
+    if (size >= staging->size && !make_staging(stream, staging, size + size / 4 + 1))
         trl__fail_memory(err);
-    return bytes;
+    return staging->block;
 }
 
 int trl__send(trl__driven_stream *stream, trl__staging *staging, trl__room *room, size_t size, trl_error *err)
 {
     int code = trl__room_get(stream, room, size, err);
     staging->busy = 1;
-    return code < 0 || size == 0
-               ? code
-               : stream->driver->write(stream->queue, room->memory, 0, staging->scratch.block, size, err);
+    return code < 0 || size == 0 ? code
+                                 : stream->driver->write(stream->queue, room->memory, 0, staging->block, size, err);
 }
 
 int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
@@ -231,35 +278,34 @@ int trl__driven_stream_create(trl__device *base, trl__stream **out, trl_error *e
 void trl__driven_trim(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__room *rooms[] = {&s->frames,    &s->source,         &s->lanes,         &s->pieces, &s->scores, &s->records,
-                          &s->back,      &s->alpha,          &s->path,          &s->last,   &s->gamma,  &s->counts,
-                          &s->stretches, &s->stretch_source, &s->stretch_lanes, &s->shares, &s->best,   &s->sums,
-                          &s->page,      &s->page_items,     &s->passages,      &s->work};
+    trl__room *rooms[] = {&s->here.frames,    &s->here.source,   &s->ahead.frames, &s->ahead.source, &s->lanes,
+                          &s->pieces,         &s->scores,        &s->records,      &s->back,         &s->alpha,
+                          &s->path,           &s->last,          &s->gamma,        &s->counts,       &s->stretches,
+                          &s->stretch_source, &s->stretch_lanes, &s->shares,       &s->best,         &s->sums,
+                          &s->page,           &s->page_items,    &s->passages,     &s->work};
+    trl__forget_ahead(s);
     trl__driven_finish(s, NULL);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         trl__room_free(s->driver, rooms[i]);
-    s->sent_count = 0;
+    s->here.count = 0;
 }
 
 void trl__driven_stream_destroy(trl__stream *base)
 {
     trl__driven_stream *s = (trl__driven_stream *)base;
-    trl__scratch *scratches[] = {&s->frame_bytes.scratch,
-                                 &s->piece_bytes.scratch,
-                                 &s->search_bytes.scratch,
-                                 &s->score_bytes.scratch,
-                                 &s->passage_bytes.scratch,
-                                 &s->down,
-                                 &s->moves,
-                                 &s->ends,
-                                 &s->arc_counts,
-                                 &s->items,
-                                 &s->order};
+    trl__scratch *scratches[] = {&s->down, &s->moves, &s->ends, &s->arc_counts, &s->items, &s->order};
+    trl__staging *stagings[] = {&s->here.bytes,   &s->ahead.bytes, &s->piece_bytes,
+                                &s->search_bytes, &s->score_bytes, &s->passage_bytes};
     trl__driven_trim(base);
     for (size_t i = 0; i < sizeof scratches / sizeof *scratches; i++)
         trl__scratch_free(scratches[i]);
+    for (size_t i = 0; i < sizeof stagings / sizeof *stagings; i++)
+        free_staging(s, stagings[i]);
+    if (s->transfers)
+        s->driver->queue_destroy(s->transfers);
     s->driver->queue_destroy(s->queue);
-    trl__free(s->sent);
+    trl__free(s->here.sent);
+    trl__free(s->ahead.sent);
     trl__free(s->row_at);
     trl__free(s);
 }

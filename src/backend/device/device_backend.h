@@ -6,8 +6,12 @@
  *
  * What stays on the device: the model, the frames of the last call of `frames`, their scores, and back-pointers of whole
  * utterances. A stream is a queue with its memory, which grows to the largest batch. `frames` and `score` (of scores that
- * stay) return before the device is done; other operations have their results when they return. Streams of several threads
- * overlap: while one computes, another sends.
+ * stay) return before the device is done; other operations have their results when they return.
+ *
+ * Transfers and computation overlap in two ways. Streams of several threads know nothing of each other: while one computes, another sends. And a
+ * stream has a second queue, by which `frames_ahead` sends a later batch's frames into a second set of memory; the call of `frames` for
+ * that batch has the first queue follow the second, exchanges the sets, and launches what is left of step 0. Memory of the second set is
+ * given back when anything else needs it.
  */
 #ifndef TRL_BACKEND_DEVICE_DEVICE_BACKEND_H
 #define TRL_BACKEND_DEVICE_DEVICE_BACKEND_H
@@ -66,24 +70,35 @@ typedef struct trl__sent {
 
 /* Bytes on their way up: they must stay until the queue is done. */
 typedef struct trl__staging {
-    trl__scratch scratch;
+    void *block;
+    size_t size;
+    int is_drivers; /* made by the driver's host_create */
     int busy;
 } trl__staging;
+
+/* Frames of a call on the device, without gaps, and for every lane of every block where its frame lies. */
+typedef struct trl__frame_set {
+    trl__sent *sent;
+    size_t count, capacity;
+    size_t dim, floats, lanes;
+    trl__staging bytes;
+    trl__room frames, source;
+} trl__frame_set;
 
 typedef struct trl__driven_stream {
     trl__stream base;
     const trl__driver *driver;
-    void *queue;
-    trl__sent *sent;
-    size_t sent_count, sent_capacity;
-    int64_t stamps;  /* given out so far */
-    int64_t *row_at; /* by row of the searches that were scored: where its scores lie */
+    void *queue, *transfers;    /* the second is made when something is sent ahead */
+    trl__frame_set here, ahead; /* of the last call of `frames`; of a later one */
+    int on_the_way;             /* the second queue may not be done with `ahead` */
+    int64_t stamps;             /* given out so far */
+    int64_t *row_at;            /* by row of the searches that were scored: where its scores lie */
     size_t row_capacity;
-    trl__staging frame_bytes, piece_bytes, search_bytes, score_bytes, passage_bytes;
+    trl__staging piece_bytes, search_bytes, score_bytes, passage_bytes;
     trl__scratch down; /* what comes down */
     trl__scratch moves, ends, arc_counts;
     trl__scratch items, order;
-    trl__room frames, source, lanes, pieces, scores;                        /* steps 0 and 1 */
+    trl__room lanes, pieces, scores;                                        /* steps 0 and 1 */
     trl__room records, back, alpha, path, last, gamma, counts;              /* step 2 */
     trl__room stretches, stretch_source, stretch_lanes, shares, best, sums; /* step 3 */
     trl__room passages, work;                                               /* machines */
@@ -101,7 +116,7 @@ static inline const trl__driven_device *trl__driven_device_of(const trl__driven_
     return (const trl__driven_device *)stream->base.device;
 }
 
-/* Memory of at least so many bytes; its content is lost when it grows. */
+/* Memory of at least so many bytes; its content is lost when it grows. What was sent ahead makes room for it. */
 int trl__room_get(trl__driven_stream *stream, trl__room *room, size_t size, trl_error *err);
 /* Bytes on the host to fill and send; waits for the queue when the last ones are still on their way. NULL: out of memory. */
 void *trl__staging_get(trl__driven_stream *stream, trl__staging *staging, size_t size, trl_error *err);
@@ -113,6 +128,8 @@ void trl__room_free(const trl__driver *driver, trl__room *room);
 int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
                trl_error *err);
 int trl__driven_finish(trl__driven_stream *stream, trl_error *err);
+/* What was sent ahead is not wanted any more, and no transfer has to do with its memory. */
+void trl__forget_ahead(trl__driven_stream *stream);
 
 static inline trl__kernel_argument trl__memory_argument(const trl__room *room)
 {
@@ -158,6 +175,7 @@ int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *
 trl__sent *trl__sent_of(trl__driven_stream *stream, const trl__search *s, size_t i, trl_error *err);
 
 int trl__driven_frames(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
+void trl__driven_frames_ahead(trl__stream *, const trl__parameters *, const trl__search *, size_t count);
 int trl__driven_score(trl__stream *, const trl__parameters *, trl__search *, size_t count, trl_error *);
 int trl__driven_viterbi(trl__stream *, trl__search *, size_t count, trl_error *);
 int trl__driven_backtrack(trl__stream *, trl__search *, size_t count, trl_error *);
@@ -187,14 +205,14 @@ int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool
 void trl__driven_free_model(trl__parameters *base);
 
 /* A backend is its name, the number of its devices, and how one is opened. */
-#define TRL__DRIVEN_BACKEND(name, devices, open)                                                                     \
-    {                                                                                                                \
-        name, devices, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,               \
-            trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,         \
-            trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score, \
-            trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,        \
-            trl__driven_accumulate_soft, NULL, trl__driven_trim, trl__driven_machine_create,                         \
-            trl__driven_machine_destroy, trl__driven_machine_walk                                                    \
+#define TRL__DRIVEN_BACKEND(name, devices, open)                                                                       \
+    {                                                                                                                  \
+        name, devices, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,                 \
+            trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,           \
+            trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score,   \
+            trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,          \
+            trl__driven_accumulate_soft, NULL, trl__driven_trim, trl__driven_frames_ahead, trl__driven_machine_create, \
+            trl__driven_machine_destroy, trl__driven_machine_walk                                                      \
     }
 
 #endif

@@ -1,102 +1,13 @@
-/* Steps 0 and 1: frames go up and into lanes; rows are cut into pieces, one for each group. */
+/* Step 1: rows are cut into pieces, one for each group. */
 #include "backend/device/device_backend.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
 #include <string.h>
 
-#define LANES_PIECE 64  /* frames of a group with many items: one each */
-#define TILES_PIECE 512 /* frames of a group with one item: they stay in its cache */
-#define PLACE_ITEMS 64
+#define LANES_PIECE 64   /* frames of a group with many items: one each */
+#define TILES_PIECE 512  /* frames of a group with one item: they stay in its cache */
 #define LN_2 0.69314718f /* scores are powers of two inside */
-
-/* ---- Step 0 ---- */
-
-int trl__launch_place(trl__driven_stream *stream, const trl__driven_parameters *p, const trl__room *source,
-                      const trl__room *lanes, size_t count, trl_error *err)
-{
-    int tiles = trl__driven_device_of(stream)->tiles;
-    const int32_t lane_count = (int32_t)count;
-    const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&stream->frames),
-        trl__memory_argument(source),
-        trl__memory_argument(&p->centre),
-        trl__memory_argument(lanes),
-        trl__value_argument(&p->m.dim, sizeof p->m.dim),
-        trl__value_argument(&p->lane_rows, sizeof p->lane_rows),
-        trl__value_argument(&lane_count, sizeof lane_count),
-    };
-    if (count == 0)
-        return 0;
-    return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_PLACE_TILES : TRL__KERNEL_PLACE_FRAMES,
-                                  trl__whole(count, LANES) / LANES, tiles ? 1 : PLACE_ITEMS, arguments,
-                                  sizeof arguments / sizeof *arguments, err);
-}
-
-/* Frames without gaps, then for every lane of every block where its frame lies. */
-static void fill_frames(trl__driven_stream *stream, size_t dim, const trl__search *searches, size_t count,
-                        float *frames, int64_t *source)
-{
-    int64_t frame_at = 0, lane = 0;
-    for (size_t i = 0; i < count; i++) {
-        const trl__search *s = &searches[i];
-        stream->sent[i] =
-            (trl__sent){.source = s->frames, .begin = s->begin, .end = s->end, .frame_at = frame_at, .lane_at = lane};
-        for (int32_t t = s->begin; t < s->end; t++, frame_at += (int64_t)dim) {
-            memcpy(frames + frame_at, trl_matrix_row(s->frames, (size_t)t), dim * sizeof *frames);
-            source[lane++] = frame_at;
-        }
-        while (lane % LANES != 0)
-            source[lane++] = -1;
-    }
-}
-
-int trl__driven_frames(trl__stream *base, const trl__parameters *parameters, trl__search *searches, size_t count,
-                       trl_error *err)
-{
-    trl__driven_stream *stream = (trl__driven_stream *)base;
-    const trl__driven_parameters *p = (const trl__driven_parameters *)parameters;
-    size_t dim = (size_t)p->m.dim, frames = 0, blocks = 0;
-    stream->sent_count = 0;
-    if (TRL_GROW(stream->sent, stream->sent_capacity, count) < 0)
-        return trl__fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        const trl__search *s = &searches[i];
-        int code = trl__frames_check(s->frames, dim, s->begin, s->end, err);
-        if (code < 0)
-            return code;
-        frames += (size_t)(searches[i].end - searches[i].begin);
-        blocks += trl__whole((size_t)(searches[i].end - searches[i].begin), LANES) / LANES;
-    }
-    size_t frame_size = trl__whole(frames * dim * sizeof(float), 8), source_size = blocks * LANES * sizeof(int64_t);
-    char *bytes = trl__staging_get(stream, &stream->frame_bytes, frame_size + source_size, err);
-    if (!bytes)
-        return TRL_ENOMEM;
-    fill_frames(stream, dim, searches, count, (float *)bytes, (int64_t *)(bytes + frame_size));
-    int code = trl__room_get(stream, &stream->source, source_size, err);
-    if (code == 0)
-        code = trl__room_get(stream, &stream->lanes, trl__lanes_size(p, blocks * LANES), err);
-    if (code == 0)
-        code = trl__send(stream, &stream->frame_bytes, &stream->frames, frame_size, err);
-    if (code == 0 && source_size > 0)
-        code = stream->driver->write(stream->queue, stream->source.memory, 0, bytes + frame_size, source_size, err);
-    if (code == 0)
-        code = trl__launch_place(stream, p, &stream->source, &stream->lanes, blocks * LANES, err);
-    stream->sent_count = code == 0 ? count : 0;
-    return code;
-}
-
-trl__sent *trl__sent_of(trl__driven_stream *stream, const trl__search *s, size_t i, trl_error *err)
-{
-    trl__sent *sent = i < stream->sent_count ? &stream->sent[i] : NULL;
-    if (sent && sent->source == s->frames && sent->begin <= s->begin && sent->end >= s->end)
-        return sent;
-    trl__fail(err, TRL_EINVAL, "search %zu: frames %d to %d were not given to the stream first", i, (int)s->begin,
-              (int)s->end);
-    return NULL;
-}
-
-/* ---- Step 1 ---- */
 
 typedef struct row_work {
     device_piece *pieces;
@@ -289,7 +200,7 @@ static int fetch_scores(trl__driven_stream *stream, int64_t floats, trl__search 
         for (int32_t r = 0; !searches[i].stays && r < searches[i].rows; r++) {
             const trl__row *row = &searches[i].row[r];
             if (row->end > row->first)
-                memcpy(searches[i].scores + row->offset, all + stream->row_at[stream->sent[i].first_row + r],
+                memcpy(searches[i].scores + row->offset, all + stream->row_at[stream->here.sent[i].first_row + r],
                        (size_t)(row->end - row->first) * sizeof *all);
         }
     return code;
@@ -310,8 +221,8 @@ int trl__driven_score(trl__stream *base, const trl__parameters *parameters, trl_
     w.pieces = trl__staging_get(stream, &stream->piece_bytes, (p->pages > 1 ? 2 : 1) * pieces * sizeof *w.pieces, err);
     if (!w.pieces || TRL_GROW(stream->row_at, stream->row_capacity, rows + 1) < 0)
         return w.pieces ? trl__fail_memory(err) : TRL_ENOMEM;
-    for (size_t i = 0; i < stream->sent_count; i++)
-        stream->sent[i].scores = 0;
+    for (size_t i = 0; i < stream->here.count; i++)
+        stream->here.sent[i].scores = 0;
     int code = cut_rows(stream, p, &w, searches, count, err);
     sort_by_page(p, &w);
     if (code == 0 && w.whole)

@@ -65,7 +65,7 @@ static int place_scores(batch *b, trl_error *err)
     int64_t floats = 0;
     for (size_t i = 0; i < b->count; i++) {
         const trl__search *s = &b->searches[i];
-        int is_there = s->scores_at && i < stream->sent_count && stream->sent[i].scores == s->scores_at;
+        int is_there = s->scores_at && i < stream->here.count && stream->here.sent[i].scores == s->scores_at;
         if (s->scores_at && !is_there)
             return trl__fail(err, TRL_EINVAL, "search %zu: its scores are no longer on the device", i);
         there += (size_t)is_there;
@@ -92,8 +92,8 @@ static int place_scores(batch *b, trl_error *err)
             memcpy(all + floats, b->searches[i].scores + row->offset, frames * sizeof *all);
             floats += (int64_t)frames;
         }
-    for (size_t i = 0; i < stream->sent_count; i++)
-        stream->sent[i].scores = 0;
+    for (size_t i = 0; i < stream->here.count; i++)
+        stream->here.sent[i].scores = 0;
     return trl__send(stream, &stream->score_bytes, &stream->scores, (size_t)floats * sizeof *all, err);
 }
 
@@ -101,7 +101,7 @@ static int place_scores(batch *b, trl_error *err)
 static int64_t first_row(const batch *b, size_t i)
 {
     if (b->searches[i].scores_at)
-        return b->stream->sent[i].first_row;
+        return b->stream->here.sent[i].first_row;
     int64_t rows = 0;
     for (size_t j = 0; j < i; j++)
         rows += b->searches[j].rows;
@@ -288,7 +288,7 @@ static int keep_viterbi(const batch *b, trl_error *err)
     trl__driven_stream *stream = b->stream;
     int any_tile = 0;
     for (size_t i = 0; i < b->count; i++)
-        any_tile |= !is_whole(&b->searches[i]) || i >= stream->sent_count;
+        any_tile |= !is_whole(&b->searches[i]) || i >= stream->here.count;
     size_t alphas = (size_t)b->doubles * sizeof(double), back = any_tile ? (size_t)b->cells : 0;
     char *down = trl__scratch_get(&stream->down, alphas + back + 1, 1);
     if (!down)
@@ -301,9 +301,9 @@ static int keep_viterbi(const batch *b, trl_error *err)
         const device_search *d = (const device_search *)b->records + i;
         memcpy(s->alpha + s->node_begin, (double *)down + d->alpha_at, (size_t)d->nodes * sizeof(double));
         trl__end_of_path(s);
-        s->back_at = is_whole(s) && i < stream->sent_count ? ++stream->stamps : 0;
-        if (i < stream->sent_count)
-            stream->sent[i].back = s->back_at;
+        s->back_at = is_whole(s) && i < stream->here.count ? ++stream->stamps : 0;
+        if (i < stream->here.count)
+            stream->here.sent[i].back = s->back_at;
         if (!s->back_at)
             keep_tile(b, i, (const uint8_t *)down + alphas);
     }
@@ -315,8 +315,8 @@ int trl__driven_viterbi(trl__stream *base, trl__search *searches, size_t count, 
     batch b = {.stream = (trl__driven_stream *)base, .searches = searches, .count = count};
     if (count == 0)
         return 0;
-    for (size_t i = 0; i < b.stream->sent_count; i++)
-        b.stream->sent[i].back = 0;
+    for (size_t i = 0; i < b.stream->here.count; i++)
+        b.stream->here.sent[i].back = 0;
     int code = fill_batch(&b, 1, err);
     if (code == 0)
         code = trl__send(b.stream, &b.stream->search_bytes, &b.stream->records, b.bytes, err);
@@ -335,7 +335,7 @@ int trl__driven_viterbi(trl__stream *base, trl__search *searches, size_t count, 
 
 static int is_on_device(const trl__driven_stream *stream, const trl__search *s, size_t i)
 {
-    return s->back_at && i < stream->sent_count && stream->sent[i].back == s->back_at;
+    return s->back_at && i < stream->here.count && stream->here.sent[i].back == s->back_at;
 }
 
 static int keep_paths(const batch *b, trl_error *err)

@@ -237,10 +237,10 @@ static int launch_sums(const gathering *g, trl_error *err)
     if (g->used == 0)
         return 0;
     const trl__kernel_argument arguments[] = {
-        trl__memory_argument(&stream->stretches), trl__memory_argument(&stream->path),
-        trl__memory_argument(&stream->last),      trl__memory_argument(&stream->stretch_source),
-        trl__memory_argument(&stream->frames),    trl__memory_argument(&stream->shares),
-        trl__memory_argument(&stream->sums),      trl__value_argument(&g->p->m.dim, sizeof g->p->m.dim),
+        trl__memory_argument(&stream->stretches),   trl__memory_argument(&stream->path),
+        trl__memory_argument(&stream->last),        trl__memory_argument(&stream->stretch_source),
+        trl__memory_argument(&stream->here.frames), trl__memory_argument(&stream->shares),
+        trl__memory_argument(&stream->sums),        trl__value_argument(&g->p->m.dim, sizeof g->p->m.dim),
     };
     int tiles = trl__driven_device_of(stream)->tiles;
     return stream->driver->launch(stream->queue, tiles ? TRL__KERNEL_SUM_TILES : TRL__KERNEL_SUM_LANES, g->used,

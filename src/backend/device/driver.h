@@ -2,6 +2,7 @@
  *
  * Handles are the driver's. Writes, reads and launches return before they are done; a queue does them in order, and `finish` waits for
  * all. Bytes that are given to write and read must stay until then. A queue is used by one thread at a time, different ones by different threads.
+ * Queues of a device know nothing of each other, but where one is told to follow another.
  */
 #ifndef TRL_BACKEND_DEVICE_DRIVER_H
 #define TRL_BACKEND_DEVICE_DRIVER_H
@@ -75,6 +76,13 @@ typedef struct trl__driver {
     int (*launch)(void *queue, trl__kernel kernel, size_t groups, size_t items, const trl__kernel_argument *arguments,
                   size_t count, trl_error *err);
     int (*finish)(void *queue, trl_error *err);
+    /* What comes into `queue` from now on waits for all that `other` has so far, which begins by itself. */
+    int (*follow)(void *queue, void *other, trl_error *err);
+    /* What the queue has begins now, not only when somebody waits. NULL: it always does. */
+    int (*flush)(void *queue, trl_error *err);
+    /* Memory of the host from which bytes go up beside kernels. NULL: from any memory they do, as far as they can. */
+    int (*host_create)(void *device, size_t size, void **bytes, trl_error *err);
+    void (*host_destroy)(void *device, void *bytes);
 } trl__driver;
 
 #endif

@@ -290,6 +290,29 @@ static int finish(void *queue, trl_error *err)
     return status == CL_SUCCESS ? 0 : fail_status(err, status, "waiting for the device");
 }
 
+static int flush(void *queue, trl_error *err)
+{
+    opencl_queue *q = queue;
+    cl_int status = q->device->cl->clFlush(q->queue);
+    return status == CL_SUCCESS ? 0 : fail_status(err, status, "starting a queue");
+}
+
+/* The other queue must be on its way, or this one might wait for ever. */
+static int follow(void *queue, void *other, trl_error *err)
+{
+    opencl_queue *q = queue;
+    const trl__opencl *cl = q->device->cl;
+    cl_event so_far;
+    cl_int status = cl->clEnqueueMarkerWithWaitList(((opencl_queue *)other)->queue, 0, NULL, &so_far);
+    if (status != CL_SUCCESS)
+        return fail_status(err, status, "marking a queue");
+    int code = flush(other, err);
+    if (code == 0)
+        status = cl->clEnqueueBarrierWithWaitList(q->queue, 1, &so_far, NULL);
+    cl->clReleaseEvent(so_far);
+    return status == CL_SUCCESS ? code : fail_status(err, status, "following a queue");
+}
+
 static const trl__driver driver = {.name = "opencl",
                                    .count = count_devices,
                                    .facts = facts,
@@ -304,7 +327,9 @@ static const trl__driver driver = {.name = "opencl",
                                    .map = map_memory,
                                    .unmap = unmap_memory,
                                    .launch = launch,
-                                   .finish = finish};
+                                   .finish = finish,
+                                   .follow = follow,
+                                   .flush = flush};
 
 #else /* built without OpenCL's headers */
 #include "base/fail.h"

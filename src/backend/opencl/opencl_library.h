@@ -5,28 +5,32 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#define TRL__OPENCL_FUNCTIONS(X) \
-    X(clGetPlatformIDs)          \
-    X(clGetDeviceIDs)            \
-    X(clGetDeviceInfo)           \
-    X(clCreateContext)           \
-    X(clReleaseContext)          \
-    X(clCreateCommandQueue)      \
-    X(clReleaseCommandQueue)     \
-    X(clCreateProgramWithSource) \
-    X(clBuildProgram)            \
-    X(clGetProgramBuildInfo)     \
-    X(clReleaseProgram)          \
-    X(clCreateKernel)            \
-    X(clReleaseKernel)           \
-    X(clSetKernelArg)            \
-    X(clCreateBuffer)            \
-    X(clReleaseMemObject)        \
-    X(clEnqueueWriteBuffer)      \
-    X(clEnqueueReadBuffer)       \
-    X(clEnqueueMapBuffer)        \
-    X(clEnqueueUnmapMemObject)   \
-    X(clEnqueueNDRangeKernel)    \
+#define TRL__OPENCL_FUNCTIONS(X)    \
+    X(clGetPlatformIDs)             \
+    X(clGetDeviceIDs)               \
+    X(clGetDeviceInfo)              \
+    X(clCreateContext)              \
+    X(clReleaseContext)             \
+    X(clCreateCommandQueue)         \
+    X(clReleaseCommandQueue)        \
+    X(clCreateProgramWithSource)    \
+    X(clBuildProgram)               \
+    X(clGetProgramBuildInfo)        \
+    X(clReleaseProgram)             \
+    X(clCreateKernel)               \
+    X(clReleaseKernel)              \
+    X(clSetKernelArg)               \
+    X(clCreateBuffer)               \
+    X(clReleaseMemObject)           \
+    X(clEnqueueWriteBuffer)         \
+    X(clEnqueueReadBuffer)          \
+    X(clEnqueueMapBuffer)           \
+    X(clEnqueueUnmapMemObject)      \
+    X(clEnqueueNDRangeKernel)       \
+    X(clEnqueueMarkerWithWaitList)  \
+    X(clEnqueueBarrierWithWaitList) \
+    X(clReleaseEvent)               \
+    X(clFlush)                      \
     X(clFinish)
 
 typedef struct trl__opencl {
