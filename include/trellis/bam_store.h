@@ -19,8 +19,10 @@ TRL_BEGIN_DECLS
 
 typedef struct trl_bam_store trl_bam_store;
 
+#define TRL_BAM_PARTITIONS_MOST 1000
+
 /* What reducers wrote (sorted streams, of one stream's parts or of shards) becomes a store. The options are those of the reducers; their thresholds apply where samples of parts
- * are put together. `counts` may be NULL. Returns 0; TRL_EINVAL: streams that don't belong together; TRL_EFORMAT, TRL_ECORRUPT, TRL_EIO, TRL_ENOMEM. */
+ * are put together. `counts` may be NULL. The folder is made; one that is there must be a store or empty. Returns 0; TRL_EINVAL: streams that don't belong together, a folder of something else; TRL_EFORMAT, TRL_ECORRUPT, TRL_EIO, TRL_ENOMEM. */
 TRL_API int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_options *options, int partitions,
                                 trl_pool *pool, const char *path, trl_bam_counts *counts, trl_error *err);
 
