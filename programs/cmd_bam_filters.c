@@ -119,7 +119,8 @@ const cli_command cmd_bam_sort = {
     .synopsis = "[RECORDS] [-o FILE]",
     .summary = "sorts records of M-phones by their keys",
     .description = "Every M-phone then comes behind all that back off to it, which is what `trellis bam reduce` needs. "
-                   "Records that are there twice are written once. "
+                   "Records that are there twice are written once. Streams of several mappers may come one behind the "
+                   "other, as `cat` puts them. "
                    "Without RECORDS, standard input is read.",
     .options = sort_options,
     .examples = "trellis bam sort mapped.bam -o sorted.bam --memory 1000",

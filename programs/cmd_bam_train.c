@@ -190,8 +190,11 @@ const cli_command cmd_bam_store = {
     .name = "bam store",
     .synopsis = "MIXTURES… -o STORE",
     .summary = "makes a store of what reducers of M-phones wrote",
-    .description = "MIXTURES are outputs of `trellis bam reduce`, of one stream or of several shards. The options of "
-                   "estimation are recorded in the store: give those that the reducers had.",
+    .description =
+        "MIXTURES are outputs of `trellis bam reduce`, of one stream or of several shards that do not overlap. "
+        "The options of estimation are recorded in the store, and M-phones that lie in several parts are "
+        "estimated with them: give those that the reducers had; others are refused. STORE is made, or is a "
+        "store already and replaced in one step.",
     .options = store_options,
     .examples = "trellis bam store mixtures.bam -o bam.store",
     .least = 1,

@@ -316,17 +316,10 @@ static void clean_up(store_job *j)
 
 static int check_same(const trl__bam_reader *parts, size_t count, trl_error *err)
 {
-    for (size_t i = 1; i < count; i++) {
-        const trl__bam_header *a = &parts[0].header, *b = &parts[i].header;
-        char *x = trl__bam_phones_text(a->phones), *y = trl__bam_phones_text(b->phones);
-        int same = x && y && strcmp(x, y) == 0 && a->order == b->order && a->dim == b->dim && a->seed == b->seed &&
-                   a->model == b->model && a->phones->boundary == b->phones->boundary;
-        trl__free(x);
-        trl__free(y);
-        if (!same)
+    for (size_t i = 1; i < count; i++)
+        if (!trl__bam_same_header(&parts[0].header, &parts[i].header))
             return trl__fail(err, TRL_EINVAL, "%s and %s do not belong together: order, phones, seed or model differ",
                              parts[0].source.name, parts[i].source.name);
-    }
     return 0;
 }
 

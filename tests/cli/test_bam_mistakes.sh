@@ -41,6 +41,43 @@ cp reduced.bam store/part-00000.bam
 expect 0 "$TRELLIS" bam store reduced.bam -o store "${estimation[@]}" -q
 [ "$(cd store && echo *)" = "$(cd store && echo part-0000-*.mdb) part-00000.bam store.trl" ] || wrong "in the store: $(ls store)"
 
+# ---- Streams ----
+expect 0 "$TRELLIS" bam map tones.trm sounds lexicon.txt -o whole.bam -q
+for part in 1 2 3; do
+    expect 0 "$TRELLIS" bam map tones.trm sounds lexicon.txt --parts 3 --part "$part" -o "mapped$part.bam" -q
+done
+expect 0 bash -c 'cat mapped[123].bam | "$TRELLIS" bam sort -o together.bam && "$TRELLIS" bam sort whole.bam -o sorted.bam'
+cmp together.bam sorted.bam || wrong "streams one behind the other are not those of the whole"
+(cat sorted.bam && echo "what is this") >more.bam
+for command in "sort" "reduce" "show"; do
+    expect 3 "$TRELLIS" bam $command more.bam
+    contains "$err" "more.bam: at byte $(stat -c %s sorted.bam): behind the stream's end there is something else" "bytes behind the end, $command"
+done
+expect 0 "$TRELLIS" bam map tones.trm sounds lexicon.txt -o other.bam -q --order 2
+expect 3 bash -c 'cat whole.bam other.bam | "$TRELLIS" bam sort -o none.bam'
+contains "$err" "standard input: at byte $(stat -c %s whole.bam): the stream that begins here does not belong to the one before it" "streams of two orders"
+expect 3 bash -c 'cat sorted.bam sorted.bam | "$TRELLIS" bam reduce -o none.bam'
+contains "$err" "the records are not sorted" "sorted streams one behind the other"
+
+# ---- Parts of a store ----
+cp reduced.bam again.bam
+for twice in reduced.bam again.bam; do
+    expect 3 "$TRELLIS" bam store reduced.bam "$twice" -o none "${estimation[@]}"
+    contains "$err" "the same record is in another part; is one given twice?" "a part twice"
+done
+[[ $err == *"again.bam: "*"_"*" / "*" ___ "* || $err == *"reduced.bam: "*"_"*" / "*" ___ "* ]] || wrong "file and M-phone are not named: $err"
+expect 0 bash -c '"$TRELLIS" bam sort mapped1.bam | "$TRELLIS" bam reduce -q --min-frames 40 --max-frames 300 -o reduced1.bam'
+expect 3 "$TRELLIS" bam store reduced.bam reduced1.bam -o none "${estimation[@]}"
+contains "$err" "it is in another part too, where it is complete; parts must not overlap" "parts that overlap"
+expect 3 bash -c 'cat reduced.bam reduced1.bam >joined.bam; "$TRELLIS" bam store joined.bam -o none --min-frames 40 --max-frames 300'
+contains "$err" "joined.bam: " "the file of outputs one behind the other"
+contains "$err" "comes after keys that it belongs before" "outputs of reducers one behind the other"
+expect 3 "$TRELLIS" bam store sorted.bam -o none "${estimation[@]}"
+contains "$err" "sorted.bam: there are records that have not been reduced" "a store of sorted records"
+expect 3 "$TRELLIS" bam store reduced.bam -o none
+contains "$err" "reduced.bam: it was reduced with min-frames 40, max-frames 300, alpha 0.3, beta 2.2, variance-floor 1e-05, iterations 4; give the same" "other options than the reducer's"
+[ ! -e none/store.trl ] || wrong "a store in spite of all that"
+
 # ---- Options ----
 for partitions in 0 1001; do
     expect 2 "${train[@]}" sounds lexicon.txt -o none "${estimation[@]}" --partitions "$partitions"
