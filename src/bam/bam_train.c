@@ -323,22 +323,25 @@ static int write_record(void *user, const unsigned char *body, size_t size, trl_
     return trl__bam_write(user, body, size, err);
 }
 
-static int reduce_merged(const train_job *j, trl__merge *merge, trl__reducer *reducer, trl_error *err)
+/* The progress of a range: at most what it was said to have, and in the end that. Its records may be a little more or less than the blocks it was cut from. */
+static int reduce_merged(const train_job *j, const trl__key_range *r, trl__merge *merge, trl__reducer *reducer,
+                         trl_error *err)
 {
     trl__bam_record record;
     int code;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, left = r->bytes;
     while ((code = trl__merge_next(merge, &record, err)) > 0) {
         code = trl__reducer_add(reducer, &record, err);
         if (code < 0)
             return code;
         bytes += record.size;
-        if (bytes > 1 << 20) {
+        if (bytes > 1 << 20 && bytes <= left) {
             trl_progress_add(j->reducing, bytes);
+            left -= bytes;
             bytes = 0;
         }
     }
-    trl_progress_add(j->reducing, bytes);
+    trl_progress_add(j->reducing, code < 0 ? 0 : left);
     return code;
 }
 
@@ -357,7 +360,7 @@ static int reduce_to(const train_job *j, const trl__key_range *r, trl__bam_write
         code =
             trl__reducer_create(&j->header, &j->options->bam, j->pool, r->first, write_record, writer, &reducer, err);
     if (code == 0)
-        code = reduce_merged(j, merge, reducer, err);
+        code = reduce_merged(j, r, merge, reducer, err);
     if (code == 0)
         code = trl__reducer_finish(reducer, r->end, err);
     trl__reducer_destroy(reducer);

@@ -88,6 +88,28 @@ done
 expect 2 "${train[@]}" sounds lexicon.txt -o none "${estimation[@]}" --shards 100001
 contains "$err" "--shards is 1 to 100000, not 100001" "shards"
 
+expect 2 "$TRELLIS" bam map tones.trm sounds lexicon.txt --parts 3 -o none.bam
+contains "$err" "which of the 3 parts? --part is missing" "a part that is not said"
+expect 2 "$TRELLIS" bam map tones.trm sounds lexicon.txt --parts 3 --part 4 -o none.bam
+expect 2 "$TRELLIS" bam map tones.trm sounds lexicon.txt --seed -1 -o none.bam
+contains "$err" "--seed is a number from 0 up, not -1" "a seed below 0"
+expect 2 "$TRELLIS" bam reduce sorted.bam --min-frames 0 -o none.bam
+contains "$err" "min-frames is 0 and max-frames 256000" "the options' own names"
+expect 2 "$TRELLIS" bam reduce sorted.bam --variance-floor 0 -o none.bam
+contains "$err" "variance-floor is 0" "the option's own name"
+[ ! -e none.bam ] || wrong "something was written"
+
+# ---- Words that the lexicon lacks ----
+cp -r sounds strange
+echo "AAOO QQQ" >strange/anna/anna03.lab
+expect 1 "${train[@]}" strange lexicon.txt -o strange.store "${estimation[@]}" --oov skip -q
+[ "$err" = "left out, because the lexicon lacks words:
+strange/anna/anna03.lab:1: anna03: left out; not in the lexicon: QQQ" ] || wrong "an utterance that was skipped: $err"
+
+# ---- Progress ----
+expect 0 "${train[@]}" sounds lexicon.txt -o progress "${estimation[@]}"
+contains "$err" "reducing 100%  0.3/0.3 MB" "all is reduced"
+
 # ---- Two processes ----
 mkdir locked.work
 flock -o locked.work/lock sleep 20 >/dev/null 2>&1 &
