@@ -160,9 +160,7 @@ static int write_run(train_job *j, trl_error *err)
     trl_file *file;
     trl__run_writer *writer;
     int code = name ? keep_findings(j, err) : trl__fail_memory(err);
-    if (code == 0)
-        code = trl_file_create(name, &file, err);
-    if (code < 0)
+    if (code < 0 || (code = trl_file_create(name, &file, err)) < 0)
         return code;
     j->tags[JOB] = j->hash;
     code = trl__run_writer_open(put_file, file, j->mark_size, j->tags, &writer, err);
@@ -248,9 +246,7 @@ static int mark_complete(train_job *j, trl_error *err)
     trl_file *file;
     char *name = trl__work_name(&j->work, "mapped", j->run_count);
     int code = name ? keep_findings(j, err) : trl__fail_memory(err);
-    if (code == 0)
-        code = trl_file_create(name, &file, err);
-    if (code < 0)
+    if (code < 0 || (code = trl_file_create(name, &file, err)) < 0)
         return code;
     code = trl_file_write(file, &j->hash, sizeof j->hash, err);
     if (code == 0)
