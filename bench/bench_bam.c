@@ -22,6 +22,7 @@
 
 #define DIM 39
 #define PAPER_FRAMES_PER_S 182.0 /* of a worker: 31.5 G frames, 1000 workers, 48 hours ([001] IV-F) */
+#define MOST_M5 256000           /* frames of a reservoir, for memory */
 #define POOL 65536               /* frames that are used again and again */
 
 typedef struct sizes {
@@ -30,28 +31,20 @@ typedef struct sizes {
     int64_t frames; /* of the large mixture */
     int sort_mb;    /* of records that are sorted */
     int lookups;
-    int64_t most_m5; /* frames of a reservoir, for memory */
-    size_t served;   /* M-phones on servers … */
-    int batches;     /* … and how often 300 of them are looked up */
+    size_t served; /* M-phones on servers … */
+    int batches;   /* … and how often 300 of them are looked up */
 } sizes;
 
 static sizes choose(const bench_options *o)
 {
     if (o->tiny)
-        return (sizes){.triphones = 2,
-                       .share = 0.01,
-                       .frames = 8000,
-                       .sort_mb = 4,
-                       .lookups = 1000,
-                       .most_m5 = 32000,
-                       .served = 400,
-                       .batches = 3};
+        return (sizes){
+            .triphones = 2, .share = 0.01, .frames = 8000, .sort_mb = 4, .lookups = 1000, .served = 400, .batches = 3};
     return (sizes){.triphones = 10,
                    .share = o->quick ? 0.1 : 1,
                    .frames = 262144,
                    .sort_mb = o->quick ? 200 : 1000,
                    .lookups = o->quick ? 200000 : 1000000,
-                   .most_m5 = 256000,
                    .served = 6000,
                    .batches = o->quick ? 200 : 1000};
 }
@@ -161,15 +154,21 @@ static int64_t put_triphone(stream *s, int number, double share)
 
 /* ---- figures ---- */
 
+static trl_bam_options estimation(const sizes *z)
+{
+    trl_bam_options o = trl_bam_defaults();
+    o.most_frames = (int64_t)fmax(256000 * z->share, 6000);
+    return o;
+}
+
 static void measure_reducer(const sizes *z, const float *frames, const char *folder, json_t *result)
 {
     char stream_path[4200], mixtures[4200];
     stream s;
     trl_bam_counts counts;
     trl_error err;
-    trl_bam_options o = trl_bam_defaults();
+    const trl_bam_options o = estimation(z);
     int64_t total = 0;
-    o.most_frames = (int64_t)fmax(256000 * z->share, 6000);
     snprintf(stream_path, sizeof stream_path, "%s/stream", folder);
     snprintf(mixtures, sizeof mixtures, "%s/mixtures", folder);
     open_stream(&s, 3, frames, stream_path);
@@ -307,7 +306,7 @@ static void measure_lookups(const sizes *z, const char *folder, json_t *result)
 {
     char mixtures[4200], path[4200];
     const char *inputs[] = {mixtures};
-    trl_bam_options o = trl_bam_defaults();
+    const trl_bam_options o = estimation(z);
     trl_bam_store *store;
     key_list list = {0};
     trl_error err;
@@ -359,15 +358,15 @@ static void run_reducer(void *user)
     _exit(127);
 }
 
-static void measure_memory(const sizes *z, const float *frames, const char *folder, json_t *result)
+static void measure_memory(const float *frames, const char *folder, json_t *result)
 {
     reducer_run r;
     stream s;
     snprintf(r.path, sizeof r.path, "%s/five", folder);
     snprintf(r.out, sizeof r.out, "%s/five.out", folder);
-    snprintf(r.most, sizeof r.most, "%lld", (long long)z->most_m5);
+    snprintf(r.most, sizeof r.most, "%d", MOST_M5);
     open_stream(&s, 5, frames, r.path);
-    put_full_levels(&s, z->most_m5);
+    put_full_levels(&s, MOST_M5);
     close_stream(&s);
     bench_report(result, "reducer_peak_mb_m5", child_run(run_reducer, &r).all * 1.048576, "MB",
                  "in all, five full reservoirs; 240 at most");
@@ -384,7 +383,7 @@ static int bench_run(const bench_options *options, json_t *result)
     }
     float *frames = make_frames();
     bench_folder(folder, sizeof folder);
-    measure_memory(&z, frames, folder, result);
+    measure_memory(frames, folder, result);
     measure_reducer(&z, frames, folder, result);
     measure_balance(folder, result);
     measure_mixture(&z, frames, result);

@@ -7,6 +7,8 @@ int bam_options(const cli_command *command, const bam_mapping *mapping, const ba
 {
     trl_error err;
     *options = trl_bam_defaults();
+    if (mapping && mapping->seed < 0)
+        return cli_usage_error(command, "--seed is a number from 0 up, not %d", mapping->seed);
     if (mapping) {
         options->order = mapping->order;
         options->word_boundaries = !mapping->no_boundaries;
@@ -70,6 +72,22 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     if (code == 0)
         code = corpus_input_lexicon(&v->input, arguments[2], NULL, &in->lexicon);
     return code ? code : corpus_input_read(arguments[1], &reading, v->input.skip_bad, &in->findings, &in->corpus);
+}
+
+int bam_inputs_skipped(const bam_inputs *in, size_t skipped)
+{
+    const trl_finding *f;
+    size_t unknown = 0;
+    int is_choice = in->aligning.unknown_words == TRL_UNKNOWN_SKIP;
+    for (size_t i = 0; is_choice && (f = trl_findings_get(in->findings, i)); i++) {
+        if (f->kind != TRL_FINDING_UNKNOWN_WORD)
+            continue;
+        if (unknown++ == 0)
+            fputs("left out, because the lexicon lacks words:\n", stderr);
+        corpus_print_finding(stderr, f);
+    }
+    int code = corpus_input_skipped(in->findings, skipped - unknown);
+    return unknown > 0 ? EXIT_FINDINGS : code;
 }
 
 void bam_inputs_free(bam_inputs *in)

@@ -413,6 +413,9 @@ static int suggest(size_t distance, int count, char **words)
 
 int cli_unknown_command(int count, char **words)
 {
+    int asks = count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0);
+    if (asks && help_family(stdout, words[0]))
+        return EXIT_CLEAN;
     size_t nearest = LAST_RESORT + 1;
     int two = 0; /* are two words meant? */
     for (const cli_command *const *c = cli_commands; *c; c++) {

@@ -200,12 +200,13 @@ const cli_command cmd_bam_sizes = {
     .name = "bam sizes",
     .synopsis = "",
     .summary = "prints how many frames a Gaussian needs, and how many Gaussians a mixture has",
-    .description = "The mean of so many frames is more than q standard deviations off with a probability of p, their "
-                   "variance more "
-                   "than q times itself (by the chi-square distribution) with one below p: the paper's Table VIII, "
-                   "which has 95 in its last row where its formula gives 92. "
-                   "Then the number of Gaussians by frames, B n^A, for the values that the paper gives; its 620 is "
-                   "that of 262144 frames.",
+    .description =
+        "The mean of so many frames is more than q standard deviations off with a probability of p, their "
+        "variance more "
+        "than q times itself (by the chi-square distribution) with one below p: the paper's Table VIII, "
+        "which has 95 in its last row where its formula gives 92. "
+        "Then the number of Gaussians by frames, B n^A, for the values that the paper gives. Its 620 are the "
+        "620.8 of 262144 frames, cut off; rounded, as all are here, they are 621.",
     .options = sizes_options,
     .examples = "trellis bam sizes",
     .least = 0,

@@ -26,12 +26,14 @@ static int run_map(void *values, int count, char **arguments)
     trl_bam_counts counts;
     trl_error err;
     (void)count;
-    corpus.part = v->part - 1;
+    corpus.part = v->part > 0 ? v->part - 1 : 0;
     corpus.parts = v->parts;
     int code = bam_options(&cmd_bam_map, &v->mapping, NULL, &o);
     if (code == 0)
         code = cli_no_terminal(&cmd_bam_map, v->output);
-    if (code == 0 && (v->parts < 1 || v->part < 1 || v->part > v->parts))
+    if (code == 0 && v->part == 0 && v->parts > 1)
+        code = cli_usage_error(&cmd_bam_map, "which of the %d parts? --part is missing", v->parts);
+    else if (code == 0 && (v->parts < 1 || v->part < 0 || v->part > v->parts))
         code = cli_usage_error(&cmd_bam_map, "--part %d of --parts %d can't be; parts count from 1", v->part, v->parts);
     if (code == 0)
         code = bam_inputs_read(&cmd_bam_map, &v->common, &corpus, arguments, &in);
@@ -46,7 +48,7 @@ static int run_map(void *values, int count, char **arguments)
     if (code == 0) {
         cli_say(&v->common, "%" PRIu64 " utterances, %" PRIu64 " frames: %" PRIu64 " records, %.1f MB",
                 counts.utterances, counts.frames, counts.records, (double)counts.bytes * 1e-6);
-        code = corpus_input_skipped(in.findings, trl_corpus_count(in.corpus) - counts.utterances);
+        code = bam_inputs_skipped(&in, trl_corpus_count(in.corpus) - counts.utterances);
     }
     bam_inputs_free(&in);
     return code;
@@ -83,7 +85,7 @@ const cli_command cmd_bam_map = {
     .values_size = sizeof(struct map_values),
     .defaults =
         &(const struct map_values){
-            .output = "-", .mapping = BAM_MAPPING_DEFAULTS, .corpus = BAM_CORPUS_DEFAULTS, .part = 1, .parts = 1},
+            .output = "-", .mapping = BAM_MAPPING_DEFAULTS, .corpus = BAM_CORPUS_DEFAULTS, .parts = 1},
     .run = run_map,
 };
 
@@ -119,7 +121,8 @@ const cli_command cmd_bam_sort = {
     .synopsis = "[RECORDS] [-o FILE]",
     .summary = "sorts records of M-phones by their keys",
     .description = "Every M-phone then comes behind all that back off to it, which is what `trellis bam reduce` needs. "
-                   "Records that are there twice are written once. "
+                   "Records that are there twice are written once. Streams of several mappers may come one behind the "
+                   "other, as `cat` puts them. "
                    "Without RECORDS, standard input is read.",
     .options = sort_options,
     .examples = "trellis bam sort mapped.bam -o sorted.bam --memory 1000",

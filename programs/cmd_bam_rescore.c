@@ -89,7 +89,7 @@ static int rescore(const struct rescore_values *v, const bam_inputs *in, trl_bam
     if (code < 0)
         return cli_failure(&err);
     say_summary(v, &summary, trl_bam_lists_run(lists));
-    code = corpus_input_skipped(in->findings, summary.skipped);
+    code = bam_inputs_skipped(in, summary.skipped);
     return code == 0 && trl_bam_lists_run(lists)->lost > 0 ? EXIT_FINDINGS : code;
 }
 
@@ -103,6 +103,8 @@ static int run_rescore(void *values, int count, char **arguments)
     int format = TO_TEXT, code = cli_choose(&cmd_bam_rescore, "to", v->to, formats, &format);
     if (code == 0)
         code = bam_check_weights(&cmd_bam_rescore, &v->weights);
+    if (code == 0 && v->hours < 0)
+        code = cli_usage_error(&cmd_bam_rescore, "--hours is 0 or more, not %g", v->hours);
     if (code == 0 && (count == 5) == (v->self != 0))
         code = cli_usage_error(&cmd_bam_rescore, v->self ? "--self is the first-pass model in place of a STORE"
                                                          : "which STORE? (--self takes the first-pass model instead)");

@@ -183,24 +183,15 @@ struct get_values {
     int back_off;
 };
 
-/* The key, or with --back-off the first that is there of those it backs off to: 1, 0 or an error. */
-static int find(trl_bam_store *store, int order, int back_off, unsigned char *key, trl_bam_mixture *m, trl_error *err)
+static int get(trl_bam_lookup *lookup, const struct get_values *v, const char *text, trl_error *err)
 {
-    int code;
-    while ((code = trl_bam_store_get(store, key, m, err)) == 0 && back_off && trl_bam_key_back_off(order, key))
-        continue;
-    return code;
-}
-
-static int get(trl_bam_store *store, const struct get_values *v, const char *text, trl_error *err)
-{
-    trl_bam_store_facts f = trl_bam_store_describe(store);
-    export_job j = {.phones = trl_bam_store_phones(store), .order = f.order, .dim = f.dim};
+    trl_bam_store_facts f = trl_bam_lookup_describe(lookup);
+    export_job j = {.phones = trl_bam_lookup_phones(lookup), .order = f.order, .dim = f.dim};
     unsigned char key[TRL_BAM_KEY_MOST];
     trl_bam_mixture m = {0};
     int code = trl_bam_key_parse(j.phones, f.order, text, key, err);
     if (code == 0)
-        code = find(store, f.order, v->back_off, key, &m, err);
+        code = trl_bam_lookup_get(lookup, key, v->back_off, &m, err);
     if (code == 0)
         return cli_error(err, TRL_ENOENT, "the store has no M-phone %s%s", text,
                          v->back_off ? ", and none that it backs off to" : "; --back-off looks for shorter ones");
@@ -216,13 +207,13 @@ static int get(trl_bam_store *store, const struct get_values *v, const char *tex
 
 static int run_get(void *values, int count, char **arguments)
 {
-    trl_bam_store *store;
+    trl_bam_lookup *lookup;
     trl_error err;
     (void)count;
-    if (trl_bam_store_open(arguments[0], &store, &err) < 0)
+    if (trl_bam_lookup_open(arguments[0], &lookup, &err) < 0)
         return cli_failure(&err);
-    int code = get(store, values, arguments[1], &err);
-    trl_bam_store_close(store);
+    int code = get(lookup, values, arguments[1], &err);
+    trl_bam_lookup_close(lookup);
     return code < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
@@ -235,7 +226,8 @@ const cli_command cmd_bam_get = {
     .synopsis = "STORE KEY",
     .summary = "prints the mixture of an M-phone",
     .description = "KEY is written as `ih_1 / ae k sh ___ n sil`: phone and state from 1, the symbols before it, ___, "
-                   "those behind it; # is a word boundary. "
+                   "those behind it; # is a word boundary. STORE is a folder, or redis://HOST:PORT/NAME: a model that "
+                   "`trellis bam load` has brought to servers. "
                    "Printed are its Gaussians, a line each: log weight, means, variances.",
     .options = get_options,
     .examples = "trellis bam get bam.store \"ih_1 / sh ___ n\"\n"

@@ -16,6 +16,13 @@ struct train_values {
     double memory;
 };
 
+static int check_partitions(const cli_command *command, int partitions)
+{
+    return partitions < 1 || partitions > TRL_BAM_PARTITIONS_MOST
+               ? cli_usage_error(command, "--partitions is 1 to %d, not %d", TRL_BAM_PARTITIONS_MOST, partitions)
+               : 0;
+}
+
 /* As in the paper's IV-F. */
 static void say_summary(const struct train_values *v, const trl_bam_train_summary *s)
 {
@@ -68,7 +75,7 @@ static int train(const struct train_values *v, bam_inputs *in, trl_bam_train_opt
     if (code < 0)
         return cli_failure(&err);
     say_summary(v, &summary);
-    return corpus_input_skipped(in->findings, summary.aligned.skipped);
+    return bam_inputs_skipped(in, trl_corpus_count(in->corpus) - summary.counts.utterances);
 }
 
 static int run_train(void *values, int count, char **arguments)
@@ -82,8 +89,12 @@ static int run_train(void *values, int count, char **arguments)
     o.shards = v->shards;
     o.partitions = v->partitions;
     o.memory = (size_t)(v->memory * 1e6);
-    if (code == 0 && (v->shards < 1 || v->partitions < 1 || !(v->memory >= 1 && v->memory <= 1e6)))
-        code = cli_usage_error(&cmd_bam_train, "--shards, --partitions and --memory (MB) must be at least 1");
+    if (code == 0)
+        code = check_partitions(&cmd_bam_train, v->partitions);
+    if (code == 0 && (v->shards < 1 || v->shards > TRL_BAM_SHARDS_MOST))
+        code = cli_usage_error(&cmd_bam_train, "--shards is 1 to %d, not %d", TRL_BAM_SHARDS_MOST, v->shards);
+    if (code == 0 && !(v->memory >= 1 && v->memory <= 1e6))
+        code = cli_usage_error(&cmd_bam_train, "--memory is 1 to 1000000 MB, not %g", v->memory);
     if (code == 0)
         code = bam_inputs_read(&cmd_bam_train, &v->common, &v->corpus, arguments, &in);
     if (code == 0)
@@ -114,8 +125,10 @@ const cli_command cmd_bam_train = {
                    "that it backs off to.\n\n"
                    "Records are sorted on disk, beside the store in STORE.work. A command that was killed goes on when "
                    "it is started again: utterances that were mapped and "
-                   "shards that were reduced are not done again. Neither threads nor --shards change the store's "
-                   "bytes. A store that is there is replaced at the end, in one step.",
+                   "shards that were reduced are not done again, and what it had left out is named again. One command "
+                   "at a time trains a STORE. Neither threads nor --shards change the store's "
+                   "bytes. A store that is there is replaced at the end, in one step; a folder of anything else is "
+                   "refused.",
     .options = train_options,
     .examples = "trellis bam train tri.trm data/train lexicon.txt -o bam.store\n"
                 "trellis bam train tri.trm data/train lexicon.txt -o bam.store --order 2 --min-frames 200\n"
@@ -152,6 +165,8 @@ static int run_store(void *values, int count, char **arguments)
         return cli_usage_error(&cmd_bam_store, "where to? -o STORE is missing");
     int code = bam_options(&cmd_bam_store, NULL, &v->estimation, &o);
     if (code == 0)
+        code = check_partitions(&cmd_bam_store, v->partitions);
+    if (code == 0)
         code = cli_pool(&v->common, &pool);
     if (code)
         return code;
@@ -175,8 +190,11 @@ const cli_command cmd_bam_store = {
     .name = "bam store",
     .synopsis = "MIXTURES… -o STORE",
     .summary = "makes a store of what reducers of M-phones wrote",
-    .description = "MIXTURES are outputs of `trellis bam reduce`, of one stream or of several shards. The options of "
-                   "estimation are recorded in the store: give those that the reducers had.",
+    .description =
+        "MIXTURES are outputs of `trellis bam reduce`, of one stream or of several shards that do not overlap. "
+        "The options of estimation are recorded in the store, and M-phones that lie in several parts are "
+        "estimated with them: give those that the reducers had; others are refused. STORE is made, or is a "
+        "store already and replaced in one step.",
     .options = store_options,
     .examples = "trellis bam store mixtures.bam -o bam.store",
     .least = 1,

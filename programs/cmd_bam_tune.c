@@ -1,4 +1,5 @@
 /* trellis bam tune: which weights make the fewest errors on a development set? */
+#include "bam_command.h"
 #include "bam_scored.h"
 
 #include <inttypes.h>
@@ -33,6 +34,23 @@ static int parse_axis(const char *option, const char *given, axis *out)
         at = *end == ',' ? end + 1 : NULL;
     }
     return 0;
+}
+
+/* Each value of the grid with the defaults of the others. */
+static int check_grid(const trl_bam_grid *g)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < g->lambdas + g->back_offs + g->lm_weights; i++) {
+        trl_bam_weights w = trl_bam_weights_defaults();
+        if (i < g->lambdas)
+            w.lambda = g->lambda[i];
+        else if (i < g->lambdas + g->back_offs)
+            w.back_off = g->back_off[i - g->lambdas];
+        else
+            w.lm_weight = g->lm_weight[i - g->lambdas - g->back_offs];
+        code = bam_check_weights(&cmd_bam_tune, &w);
+    }
+    return code;
 }
 
 static int make_grid(const struct tune_values *v, axis axes[3], trl_bam_grid *grid)
@@ -107,6 +125,8 @@ static int run_tune(void *values, int count, char **arguments)
     axis axes[3] = {0};
     trl_bam_grid grid;
     int code = make_grid(v, axes, &grid);
+    if (code == 0)
+        code = check_grid(&grid);
     if (code == 0)
         code = bam_scored_read(&v->common, 0, count, arguments, &scored);
     if (code == 0)

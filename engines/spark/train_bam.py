@@ -9,6 +9,7 @@ store's folder are on a file system that every worker sees.
 
 import argparse
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -18,6 +19,7 @@ from bisect import bisect_right
 from collections import namedtuple
 from itertools import groupby, zip_longest
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext, StorageLevel, TaskContext
 
 ENGINES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -89,7 +91,6 @@ def map_part(part, job):
     """The header, then the records of some of the speakers, sorted, each once."""
     mapping = [job.trellis, "bam", "map", *job.inputs, *job.mapping, "--parts", str(job.mappers), "--part", str(part + 1), "-q", "-t", "1"]
     sorting = [job.trellis, "bam", "sort", "--memory", str(job.memory)]
-    good = (0, 1) if "--skip-bad" in job.mapping else (0,)
     with tempfile.TemporaryFile() as log, tempfile.TemporaryFile() as sort_log:
         with subprocess.Popen(mapping, stdout=subprocess.PIPE, stderr=log) as mapper, \
                 subprocess.Popen(sorting, stdin=mapper.stdout, stdout=subprocess.PIPE, stderr=sort_log) as sorter:
@@ -103,7 +104,7 @@ def map_part(part, job):
                 mapper.kill()
                 sorter.kill()
                 raise
-            check(mapper, mapping, log, good)
+            check(mapper, mapping, log, (0, 1))  # 1: some utterances were left out, as the options say
             check(sorter, sorting, sort_log)
 
 
@@ -175,12 +176,35 @@ def say_balance(sizes):
     print(f"{len(sizes)} shards of {sum(sizes) / 1e6:.1f} MB: the largest {max(sizes) / max(1, min(sizes)):.3f} times the smallest", file=sys.stderr)
 
 
-def train(context, arguments):
-    output = os.path.abspath(arguments.output)
+def rehearse(job, output, partitions):
+    """All steps without an utterance: what is wrong with files or options is said before Spark begins."""
+    if os.path.exists(output) and not os.path.isdir(output) or os.path.isdir(output) and os.listdir(output) and not os.path.exists(f"{output}/store.trl"):
+        sys.exit(f"train_bam.py: {output}: this is there, and is no store")
+    with tempfile.TemporaryDirectory() as folder:
+        mapped, ordered, reduced, store = (os.path.join(folder, name) for name in ("mapped", "sorted", "reduced", "store"))
+        none = ["--parts", str(2**31 - 1), "--part", "1", "-q"]  # of so many parts, this one is empty
+        for command in (["map", *job.inputs, *job.mapping, *none, "-o", mapped], ["sort", mapped, "--memory", str(job.memory), "-o", ordered],
+                        ["reduce", ordered, *job.estimation, "-o", reduced, "-q"],
+                        ["store", reduced, *job.estimation, "--partitions", str(partitions), "-o", store, "-q"]):
+            try:
+                run = subprocess.run([job.trellis, "bam", *command], stderr=subprocess.PIPE, text=True)
+            except OSError as error:
+                sys.exit(f"train_bam.py: {job.trellis}: {error.strerror}")
+            if run.returncode not in (0, 1):
+                sys.exit(run.stderr.strip())
+
+
+def cause_of(error):
+    """What the task said that failed, without the stack of Java and Python around it."""
+    text = re.split(r"\n\s*(?:at |SQLSTATE)", str(error.java_exception))[0]
+    causes = re.findall(r"^[\w.]*(?:Error|Exception): (.*?)\n*(?=^[\w.]*(?:Error|Exception): |\Z)", text, re.MULTILINE | re.DOTALL)
+    return (causes[-1] if causes else text).strip()
+
+
+def train(context, job, arguments, output):
     work = f"{output}.{context.applicationId}"
     many = 4 * context.defaultParallelism
-    job = Job(arguments.trellis, [os.path.abspath(p) for p in (arguments.MODEL, arguments.CORPUS, arguments.LEXICON)],
-              arguments.mappers or many, given(arguments, MAP_OPTIONS), given(arguments, ESTIMATION_OPTIONS), arguments.memory, work)
+    job = job._replace(mappers=arguments.mappers or many, work=work)
     os.makedirs(work)
     try:
         mapped = context.parallelize(range(job.mappers), job.mappers).flatMap(lambda part: map_part(part, job))
@@ -204,10 +228,16 @@ def train(context, arguments):
 
 def main():
     arguments = parse_arguments()
+    output = os.path.abspath(arguments.output)
+    job = Job(arguments.trellis, [os.path.abspath(p) for p in (arguments.MODEL, arguments.CORPUS, arguments.LEXICON)], 0,
+              given(arguments, MAP_OPTIONS), given(arguments, ESTIMATION_OPTIONS), arguments.memory, None)
+    rehearse(job, output, arguments.partitions)
     context = SparkContext(conf=SparkConf().setAppName("trellis bam train").set("spark.speculation", "false"))
     context.addPyFile(os.path.join(ENGINES, "bam_records.py"))
     try:
-        return train(context, arguments)
+        return train(context, job, arguments, output)
+    except Py4JJavaError as error:
+        return f"train_bam.py: {cause_of(error)}"
     finally:
         context.stop()
 

@@ -81,6 +81,8 @@ TRL_API int trl_bam_reduce(const char *input, const trl_bam_range *range, const 
 
 /* ---- all of it on one machine ---- */
 
+#define TRL_BAM_SHARDS_MOST 100000
+
 typedef struct trl_bam_train_options {
     trl_bam_options bam;
     trl_align_options aligning; /* progress: of the mapper, in utterances */
@@ -105,7 +107,7 @@ typedef struct trl_bam_train_summary {
 TRL_API trl_bam_train_options trl_bam_train_defaults(void);
 
 /* From a corpus to a store (bam_store.h). Working files are in STORE.work, beside the store, and go away at the end; a run that was killed goes on where it was when it is
- * started again with the same model, corpus, lexicon and options (threads may differ). The same store for any number of threads and shards. Memory: options->memory while
+ * started again with the same model, corpus, lexicon and options (threads may differ), and names again what that run had left out. One process at a time trains a store. The same store for any number of threads and shards. Memory: options->memory while
  * mapping; while reducing, for each thread, `order` times most_frames frames and a quarter of a megabyte for each `memory` bytes of records. */
 TRL_API int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
                           const trl_bam_train_options *options, trl_pool *pool, trl_findings *skipped,

@@ -19,8 +19,10 @@ TRL_BEGIN_DECLS
 
 typedef struct trl_bam_store trl_bam_store;
 
+#define TRL_BAM_PARTITIONS_MOST 1000
+
 /* What reducers wrote (sorted streams, of one stream's parts or of shards) becomes a store. The options are those of the reducers; their thresholds apply where samples of parts
- * are put together. `counts` may be NULL. Returns 0; TRL_EINVAL: streams that don't belong together; TRL_EFORMAT, TRL_ECORRUPT, TRL_EIO, TRL_ENOMEM. */
+ * are put together. `counts` may be NULL. The folder is made; one that is there must be a store or empty. Returns 0; TRL_EINVAL: streams that don't belong together, a folder of something else; TRL_EFORMAT, TRL_ECORRUPT, TRL_EIO, TRL_ENOMEM. */
 TRL_API int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_options *options, int partitions,
                                 trl_pool *pool, const char *path, trl_bam_counts *counts, trl_error *err);
 
@@ -63,6 +65,22 @@ TRL_API int trl_bam_store_get(trl_bam_store *store, const unsigned char *key, tr
 /* All of them, partition by partition in the order of keys; ends when `use` returns other than 0. */
 typedef int (*trl_bam_store_fn)(void *user, const unsigned char *key, const trl_bam_mixture *mixture, trl_error *err);
 TRL_API int trl_bam_store_each(trl_bam_store *store, trl_bam_store_fn use, void *user, trl_error *err);
+
+/* ---- looking up, wherever it lies ---- */
+
+/* A store's folder, or a model on servers: redis://HOST:PORT[,HOST:PORT…]/NAME. Used by one thread at a time. */
+typedef struct trl__lookup trl_bam_lookup;
+
+/* Returns as trl_bam_store_open; of servers also TRL_EIO, TRL_EINVAL (no such address), TRL_EUNSUPPORTED (built without hiredis). */
+TRL_API int trl_bam_lookup_open(const char *where, trl_bam_lookup **out, trl_error *err);
+TRL_API void trl_bam_lookup_close(trl_bam_lookup *lookup);
+TRL_API trl_bam_store_facts trl_bam_lookup_describe(const trl_bam_lookup *lookup);
+TRL_API const trl_bam_phones *trl_bam_lookup_phones(const trl_bam_lookup *lookup);
+
+/* The mixture of the key; with back_off, if there is none, that of the longest M-phone that it backs off to, whose key takes its place. One request, valid until the next one.
+ * 1, 0: there is none; TRL_EIO: a server that would know does not answer; TRL_ECORRUPT, TRL_ENOMEM. */
+TRL_API int trl_bam_lookup_get(trl_bam_lookup *lookup, unsigned char *key, int back_off, trl_bam_mixture *mixture,
+                               trl_error *err);
 
 /* ---- served ---- */
 

@@ -20,8 +20,8 @@ TRL_BEGIN_DECLS
 typedef struct trl_progress trl_progress;
 
 typedef struct trl_progress_options {
-    const char *label; /* like unit, not copied: it must live as long as the display */
-    const char *unit;
+    const char *label;           /* like unit, not copied: it must live as long as the display */
+    const char *unit;            /* "B": bytes, shown as megabytes */
     uint64_t total;              /* 0: unknown, no percentage and no time left */
     int bar;                     /* 1: redraw one line (a terminal); 0: a fresh line each time */
     int width;                   /* columns of the terminal */

@@ -16,9 +16,9 @@ int trl_bam_weights_check(const trl_bam_weights *w, trl_error *err)
     if (!(w->lambda >= 0 && w->lambda <= 1))
         return trl__fail(err, TRL_EINVAL, "lambda is %g; it may be 0 to 1", w->lambda);
     if (!(w->back_off >= 0 && isfinite(w->back_off)))
-        return trl__fail(err, TRL_EINVAL, "back_off is %g; it may be 0 or more", w->back_off);
+        return trl__fail(err, TRL_EINVAL, "back-off is %g; it may be 0 or more", w->back_off);
     if (!(w->lm_weight > 0 && isfinite(w->lm_weight)))
-        return trl__fail(err, TRL_EINVAL, "lm_weight is %g; it must be more than 0", w->lm_weight);
+        return trl__fail(err, TRL_EINVAL, "lm-weight is %g; it must be more than 0", w->lm_weight);
     return 0;
 }
 

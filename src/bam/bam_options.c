@@ -24,14 +24,14 @@ int trl_bam_options_check(const trl_bam_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "order is %d; it may be 1 to %d", o->order, TRL_BAM_ORDER_MOST);
     if (o->least_frames < 1 || o->most_frames < o->least_frames || o->most_frames > INT32_MAX)
         return trl__fail(err, TRL_EINVAL,
-                         "least_frames is %" PRId64 " and most_frames %" PRId64
+                         "min-frames is %" PRId64 " and max-frames %" PRId64
                          "; the first must be at least 1, the second not below it nor above %" PRId32,
                          o->least_frames, o->most_frames, INT32_MAX);
     if (!(o->alpha >= 0 && o->alpha <= 1 && o->beta > 0 && isfinite(o->beta)))
         return trl__fail(err, TRL_EINVAL, "alpha is %g and beta %g; alpha may be 0 to 1, beta must be more than 0",
                          o->alpha, o->beta);
     if (!(o->variance_floor > 0 && isfinite(o->variance_floor)))
-        return trl__fail(err, TRL_EINVAL, "variance_floor is %g; it must be more than 0", o->variance_floor);
+        return trl__fail(err, TRL_EINVAL, "variance-floor is %g; it must be more than 0", o->variance_floor);
     if (o->iterations < 1)
         return trl__fail(err, TRL_EINVAL, "iterations is %d; it must be at least 1", o->iterations);
     return 0;

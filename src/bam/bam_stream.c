@@ -98,8 +98,7 @@ static int parse_value(const trl__bam_header *h, size_t size, trl__bam_record *r
         return 0;
     case TRL__BAM_MIXTURE: return parse_mixture(h, size, r, err);
     case TRL__BAM_COUNTS:
-        r->frames = size / 32;
-        return r->frames == (size_t)(h->order + 1) * (size_t)(h->order + 1) && size % 32 == 0
+        return size == TRL__BAM_COUNTS_HEAD + 32 * (size_t)(h->order + 1) * (size_t)(h->order + 1)
                    ? 0
                    : is_bad(err, r->size, "counts");
     }
@@ -182,31 +181,86 @@ int trl__bam_reader_memory(const char *name, const void *bytes, size_t size, trl
     return begin_reading(out, trl__source_from_memory(name, bytes, size, &out->source, err), err);
 }
 
+int trl__bam_same_header(const trl__bam_header *a, const trl__bam_header *b)
+{
+    int32_t phones = trl_bam_phones_count(a->phones);
+    if (a->order != b->order || a->dim != b->dim || a->seed != b->seed || a->model != b->model ||
+        a->phones->boundary != b->phones->boundary || phones != trl_bam_phones_count(b->phones))
+        return 0;
+    for (int32_t i = 0; i < phones; i++)
+        if (strcmp(trl_bam_phones_name(a->phones, i), trl_bam_phones_name(b->phones, i)) != 0)
+            return 0;
+    return 1;
+}
+
+/* Another stream behind this one: 1, or an error. */
+static int begin_next(trl__bam_reader *r, trl_error *err)
+{
+    trl__bam_header first = r->header;
+    uint64_t here = r->source.offset;
+    int code = trl__source_starts(&r->source, MAGIC, 8, err);
+    if (code == 0)
+        return trl__source_fail(&r->source, err, TRL_EFORMAT, "behind the stream's end there is something else");
+    r->header.phones = NULL;
+    if (code > 0)
+        code = read_header(r, err);
+    if (code == 0 && !trl__bam_same_header(&first, &r->header))
+        code = trl__fail_byte(err, TRL_EINVAL, r->source.name, here,
+                              "the stream that begins here does not belong to the one before it: order, dimensions, "
+                              "phones, seed or model differ");
+    trl_bam_phones_destroy(r->header.phones);
+    r->header = first;
+    r->before = r->records;
+    return code < 0 ? code : 1;
+}
+
+/* 1: another stream follows. */
 static int read_end(trl__bam_reader *r, trl_error *err)
 {
     const unsigned char *b;
+    uint64_t records = r->records - r->before;
     int code = trl__source_take(&r->source, 8, &b, err);
-    if (code == 0 && trl__le64(b) != r->records)
+    if (code == 0 && trl__le64(b) != records)
         return trl__source_fail(&r->source, err, TRL_ECORRUPT,
-                                "%" PRIu64 " records, but %" PRIu64 " were written: some are lost", r->records,
+                                "%" PRIu64 " records, but %" PRIu64 " were written: some are lost", records,
                                 trl__le64(b));
-    return code;
+    code = code < 0 ? code : trl__source_peek(&r->source, err);
+    if (code == TRL__SOURCE_END)
+        return 0;
+    return code < 0 ? code : begin_next(r, err);
+}
+
+/* The next record's size: 1, 0 at the end of all streams, or an error. */
+static int read_size(trl__bam_reader *r, uint32_t *size, trl_error *err)
+{
+    const unsigned char *b;
+    for (;;) {
+        int code = trl__source_peek(&r->source, err);
+        if (code == TRL__SOURCE_END)
+            return trl__source_fail(&r->source, err, TRL_ECORRUPT,
+                                    "the stream ends after %" PRIu64
+                                    " records, without the mark of its end: whoever wrote it was stopped",
+                                    r->records);
+        code = code < 0 ? code : trl__source_take(&r->source, 4, &b, err);
+        if (code < 0)
+            return code;
+        *size = trl__le32(b);
+        if (*size > 0)
+            return 1;
+        code = read_end(r, err);
+        if (code <= 0)
+            return code;
+    }
 }
 
 int trl__bam_read(trl__bam_reader *r, trl__bam_record *record, trl_error *err)
 {
     const unsigned char *b;
     trl_error why;
-    int code = trl__source_peek(&r->source, err);
-    if (code == TRL__SOURCE_END)
-        return trl__source_fail(&r->source, err, TRL_ECORRUPT,
-                                "the stream ends after %" PRIu64
-                                " records, without the mark of its end: whoever wrote it was stopped",
-                                r->records);
-    code = code < 0 ? code : trl__source_take(&r->source, 4, &b, err);
-    uint32_t size = code == 0 ? trl__le32(b) : 0;
-    if (code < 0 || size == 0)
-        return code < 0 ? code : read_end(r, err);
+    uint32_t size;
+    int code = read_size(r, &size, err);
+    if (code <= 0)
+        return code;
     if (size > TRL__BAM_BODY_MOST)
         return trl__source_fail(&r->source, err, TRL_ECORRUPT, "a record of %" PRIu32 " bytes can't be", size);
     code = trl__source_take(&r->source, size, &b, err);

@@ -47,6 +47,7 @@ typedef struct trl__bam_record {
 
 #define TRL__BAM_RUN_HEAD 12     /* bytes: utterance, first frame */
 #define TRL__BAM_MIXTURE_HEAD 16 /* bytes: components, sampled, frames */
+#define TRL__BAM_COUNTS_HEAD 48  /* bytes: the options of estimation */
 #define TRL__BAM_BODY_MOST ((uint32_t)1 << 30)
 
 /* Which model, whatever its file is called. */
@@ -72,13 +73,17 @@ static inline int trl__bam_compare(const unsigned char *a, size_t a_size, const 
 
 typedef struct trl__bam_reader {
     trl__source source;
-    trl__bam_header header; /* its phones are the reader's */
-    uint64_t records;
+    trl__bam_header header;   /* its phones are the reader's */
+    uint64_t records, before; /* read; those of streams before this one */
 } trl__bam_reader;
+
+/* Do streams of these belong together? */
+int trl__bam_same_header(const trl__bam_header *a, const trl__bam_header *b);
 
 int trl__bam_reader_open(const char *path, trl__bam_reader *out, trl_error *err);
 int trl__bam_reader_memory(const char *name, const void *bytes, size_t size, trl__bam_reader *out, trl_error *err);
-/* The next record, good until the next call: 1, 0 at the end, or an error: TRL_ECORRUPT where the stream is cut or damaged. */
+/* The next record, good until the next call: 1, 0 at the end, or an error: TRL_ECORRUPT where the stream is cut or damaged. Streams that belong together may stand
+ * one behind the other, as `cat` puts them. */
 int trl__bam_read(trl__bam_reader *reader, trl__bam_record *record, trl_error *err);
 void trl__bam_reader_close(trl__bam_reader *reader);
 

@@ -6,11 +6,11 @@
 #include "bam/record_merge.h"
 #include "bam/record_sort.h"
 #include "bam/reducer.h"
+#include "bam/store_format.h"
+#include "bam/work_folder.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "base/path.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,6 @@
 #include <trellis/bam_store.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#define SHARDS_MOST 100000
 
 /* What the tags of a run are: which job, up to which utterance; then what came since the run before. */
 enum { JOB, END, UTTERANCES, FRAMES, RECORDS, BYTES };
@@ -32,11 +30,12 @@ typedef struct train_job {
     trl__bam_header header;
     size_t key_size, mark_size;
     uint64_t hash; /* of everything that the runs depend on */
-    trl__arena names;
-    char *folder;
+    trl__work work;
     trl_pool *pool;
 
     /* mapping */
+    trl_findings *kept, *found; /* of all starts, and of this one … */
+    size_t gathered;            /* … of which so many are with the others */
     trl__sorter *sorter;
     uint64_t tags[TRL__RUN_TAGS];
     long mapped; /* utterances before this one are in runs */
@@ -59,39 +58,21 @@ trl_bam_train_options trl_bam_train_defaults(void)
                                    .memory = (size_t)256 << 20};
 }
 
-/* ---- files ---- */
-
-static char *file_name(train_job *j, const char *kind, size_t number)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s-%06zu", kind, number);
-    return trl__join_path(&j->names, j->folder, name);
-}
-
-static int is_ours(const char *name)
-{
-    return strncmp(name, "run-", 4) == 0 || strncmp(name, "mapped-", 7) == 0 || strncmp(name, "part-", 5) == 0;
-}
-
-/* Our files in the folder; then the folder itself. */
-static void remove_files(const train_job *j)
-{
-    trl__arena arena = {0};
-    DIR *folder = opendir(j->folder);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        char *path = is_ours(entry->d_name) ? trl__join_path(&arena, j->folder, entry->d_name) : NULL;
-        if (path)
-            unlink(path);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(j->folder);
-    trl__arena_free(&arena);
-}
+/* ---- which job ---- */
 
 static uint64_t hash_text(uint64_t before, const char *text)
 {
     return text ? XXH3_64bits_withSeed(text, strlen(text) + 1, before) : before + 1;
+}
+
+static uint64_t hash_utterance(uint64_t before, const trl_utterance *u)
+{
+    struct stat sound = {0};
+    uint64_t h = hash_text(hash_text(hash_text(hash_text(before, u->id), u->speaker), u->path), u->text);
+    stat(u->path, &sound); /* one that is not there is found when it is read */
+    double times[] = {u->start, u->end};
+    int64_t numbers[] = {u->channel, u->bad, sound.st_size, sound.st_mtim.tv_sec, sound.st_mtim.tv_nsec};
+    return XXH3_64bits_withSeed(numbers, sizeof numbers, XXH3_64bits_withSeed(times, sizeof times, h));
 }
 
 /* Model, words and their pronunciations, utterances, and the options that records depend on; not the number of threads. */
@@ -111,10 +92,8 @@ static uint64_t hash_job(const train_job *j, const trl_lexicon *lexicon)
             h = XXH3_64bits_withSeed(p.phones, p.length * sizeof *p.phones, h);
         }
     }
-    for (size_t i = 0; i < trl_corpus_count(j->corpus); i++) {
-        const trl_utterance *u = trl_corpus_get(j->corpus, i);
-        h = hash_text(hash_text(hash_text(h, u->id), u->path), u->text);
-    }
+    for (size_t i = 0; i < trl_corpus_count(j->corpus); i++)
+        h = hash_utterance(h, trl_corpus_get(j->corpus, i));
     return h;
 }
 
@@ -137,7 +116,7 @@ static int put_file(void *user, const void *bytes, size_t size, trl_error *err)
 
 static int open_run(train_job *j, size_t number, trl_error *err)
 {
-    char *name = file_name(j, "run", number);
+    char *name = trl__work_name(&j->work, "run", number);
     if (!name || TRL_GROW(j->runs, j->run_capacity, j->run_count + 1) < 0)
         return trl__fail_memory(err);
     int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -148,16 +127,40 @@ static int open_run(train_job *j, size_t number, trl_error *err)
     return code;
 }
 
+static int is_kept(const train_job *j, const trl_finding *f)
+{
+    const trl_finding *k;
+    for (size_t i = 0; (k = trl_findings_get(j->kept, i)); i++)
+        if (k->kind == f->kind && k->line == f->line && strcmp(k->message, f->message) == 0 &&
+            strcmp(k->utterance ? k->utterance : "", f->utterance ? f->utterance : "") == 0)
+            return 1;
+    return 0;
+}
+
+/* What was found goes to what is kept, and to the disk before the run that passes over these utterances from now on. Some of it may have been found
+ * by an earlier start as well. */
+static int keep_findings(train_job *j, trl_error *err)
+{
+    const trl_finding *f;
+    size_t before = j->gathered;
+    for (int code; (f = trl_findings_get(j->found, j->gathered)); j->gathered++) {
+        code = is_kept(j, f)
+                   ? 0
+                   : trl_findings_add(j->kept, f->kind, f->file, f->line, f->utterance, err, "%s", f->message);
+        if (code < 0)
+            return code;
+    }
+    return j->gathered > before ? trl__work_keep(&j->work, j->hash, j->kept, err) : 0;
+}
+
 /* What is in memory becomes a run, which says up to which utterance the corpus is done. */
 static int write_run(train_job *j, trl_error *err)
 {
-    char *name = file_name(j, "run", j->run_count);
+    char *name = trl__work_name(&j->work, "run", j->run_count);
     trl_file *file;
     trl__run_writer *writer;
-    if (!name)
-        return trl__fail_memory(err);
-    int code = trl_file_create(name, &file, err);
-    if (code < 0)
+    int code = name ? keep_findings(j, err) : trl__fail_memory(err);
+    if (code < 0 || (code = trl_file_create(name, &file, err)) < 0)
         return code;
     j->tags[JOB] = j->hash;
     code = trl__run_writer_open(put_file, file, j->mark_size, j->tags, &writer, err);
@@ -223,14 +226,14 @@ static void find_runs(train_job *j)
         j->summary->resumed += run->tags[UTTERANCES];
     }
     if (j->run_count == 0)
-        remove_files(j);
+        trl__work_remove(&j->work, 0);
 }
 
 /* A file that says: all is mapped. */
 static int is_complete(train_job *j)
 {
     uint64_t hash = 0;
-    char *name = file_name(j, "mapped", j->run_count);
+    char *name = trl__work_name(&j->work, "mapped", j->run_count);
     FILE *file = name ? fopen(name, "rb") : NULL;
     int complete = file && fread(&hash, sizeof hash, 1, file) == 1 && hash == j->hash;
     if (file)
@@ -241,9 +244,9 @@ static int is_complete(train_job *j)
 static int mark_complete(train_job *j, trl_error *err)
 {
     trl_file *file;
-    char *name = file_name(j, "mapped", j->run_count);
-    int code = name ? trl_file_create(name, &file, err) : trl__fail_memory(err);
-    if (code < 0)
+    char *name = trl__work_name(&j->work, "mapped", j->run_count);
+    int code = name ? keep_findings(j, err) : trl__fail_memory(err);
+    if (code < 0 || (code = trl_file_create(name, &file, err)) < 0)
         return code;
     code = trl_file_write(file, &j->hash, sizeof j->hash, err);
     if (code == 0)
@@ -252,25 +255,38 @@ static int mark_complete(train_job *j, trl_error *err)
     return code;
 }
 
-static int map_all(train_job *j, const trl_model *model, const trl_lexicon *lexicon, trl_findings *skipped,
-                   trl_error *err)
+static int map_rest(train_job *j, const trl_model *model, const trl_lexicon *lexicon, trl_error *err)
 {
     const trl__map_target target = {
         .emit = map_record, .next_utterance = end_utterance, .passes_over = is_mapped, .user = j};
-    find_runs(j);
-    if (j->run_count > 0 && is_complete(j))
-        return 0;
-    int code = trl__make_folder(j->folder, err);
+    int code = trl__sorter_create(j->key_size, j->options->memory, &j->sorter, err);
     if (code == 0)
-        code = trl__sorter_create(j->key_size, j->options->memory, &j->sorter, err);
-    if (code == 0)
-        code = trl__map_corpus(model, lexicon, j->corpus, &j->header, &j->options->aligning, j->pool, skipped, &target,
+        code = trl__map_corpus(model, lexicon, j->corpus, &j->header, &j->options->aligning, j->pool, j->found, &target,
                                &j->summary->aligned, err);
     if (code == 0 && (trl__sorter_count(j->sorter) > 0 || j->run_count == 0))
         code = write_run(j, err);
     trl__sorter_destroy(j->sorter);
     j->sorter = NULL;
     return code < 0 ? code : mark_complete(j, err);
+}
+
+static int map_all(train_job *j, const trl_model *model, const trl_lexicon *lexicon, trl_findings *skipped,
+                   trl_error *err)
+{
+    const trl_finding *f;
+    find_runs(j);
+    int code = trl_findings_create(&j->kept, err);
+    if (code == 0)
+        code = trl_findings_create(&j->found, err);
+    if (code == 0)
+        code = trl__work_recall(&j->work, j->hash, j->kept, err);
+    if (code == 0 && (j->run_count == 0 || !is_complete(j)))
+        code = map_rest(j, model, lexicon, err);
+    for (size_t i = 0; code == 0 && (f = trl_findings_get(j->kept, i)); i++)
+        code = trl_findings_add(skipped, f->kind, f->file, f->line, f->utterance, err, "%s", f->message);
+    trl_findings_destroy(j->kept);
+    trl_findings_destroy(j->found);
+    return code;
 }
 
 /* ---- ranges ---- */
@@ -303,22 +319,25 @@ static int write_record(void *user, const unsigned char *body, size_t size, trl_
     return trl__bam_write(user, body, size, err);
 }
 
-static int reduce_merged(const train_job *j, trl__merge *merge, trl__reducer *reducer, trl_error *err)
+/* The progress of a range: at most what it was said to have, and in the end that. Its records may be a little more or less than the blocks it was cut from. */
+static int reduce_merged(const train_job *j, const trl__key_range *r, trl__merge *merge, trl__reducer *reducer,
+                         trl_error *err)
 {
     trl__bam_record record;
     int code;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, left = r->bytes;
     while ((code = trl__merge_next(merge, &record, err)) > 0) {
         code = trl__reducer_add(reducer, &record, err);
         if (code < 0)
             return code;
         bytes += record.size;
-        if (bytes > 1 << 20) {
+        if (bytes > 1 << 20 && bytes <= left) {
             trl_progress_add(j->reducing, bytes);
+            left -= bytes;
             bytes = 0;
         }
     }
-    trl_progress_add(j->reducing, bytes);
+    trl_progress_add(j->reducing, code < 0 ? 0 : left);
     return code;
 }
 
@@ -337,7 +356,7 @@ static int reduce_to(const train_job *j, const trl__key_range *r, trl__bam_write
         code =
             trl__reducer_create(&j->header, &j->options->bam, j->pool, r->first, write_record, writer, &reducer, err);
     if (code == 0)
-        code = reduce_merged(j, merge, reducer, err);
+        code = reduce_merged(j, r, merge, reducer, err);
     if (code == 0)
         code = trl__reducer_finish(reducer, r->end, err);
     trl__reducer_destroy(reducer);
@@ -350,7 +369,7 @@ static int reduce_to(const train_job *j, const trl__key_range *r, trl__bam_write
 
 static void part_name(const train_job *j, const trl__key_range *r, char *out, size_t size)
 {
-    snprintf(out, size, "%s/part-%016" PRIx64 "-%06zu", j->folder, hash_ranges(j), r->number);
+    snprintf(out, size, "%s/part-%016" PRIx64 "-%06zu", j->work.folder, hash_ranges(j), r->number);
 }
 
 static int reduce_range(void *user, size_t index, int worker, trl_error *err)
@@ -420,21 +439,19 @@ static void count_done(train_job *j)
 static int set_up(train_job *j, const trl_model *model, const trl_lexicon *lexicon, trl_error *err)
 {
     size_t length = strlen(j->store);
-    if (j->options->shards < 1 || j->options->shards > SHARDS_MOST)
-        return trl__fail(err, TRL_EINVAL, "shards is %d; it may be 1 to %d", j->options->shards, SHARDS_MOST);
+    if (j->options->shards < 1 || j->options->shards > TRL_BAM_SHARDS_MOST)
+        return trl__fail(err, TRL_EINVAL, "%d shards; there may be 1 to %d", j->options->shards, TRL_BAM_SHARDS_MOST);
     if (length == 0 || length > 3000)
         return trl__fail(err, TRL_EINVAL, "the name of the store has %zu bytes; 1 to 3000 will do", length);
-    while (length > 1 && j->store[length - 1] == '/')
-        length--;
-    j->folder = trl__arena_alloc(&j->names, length + 6);
-    if (!j->folder)
-        return trl__fail_memory(err);
-    snprintf(j->folder, length + 6, "%.*s.work", (int)length, j->store);
-    int code = trl__map_header(model, &j->options->bam, &j->header, err);
+    int code = trl__store_check_place(j->store, j->options->partitions, err);
+    if (code == 0)
+        code = trl__map_header(model, &j->options->bam, &j->header, err);
+    if (code < 0)
+        return code;
     j->key_size = trl_bam_key_size(j->header.order);
     j->mark_size = trl__run_mark_size(j->header.order);
-    j->hash = code == 0 ? hash_job(j, lexicon) : 0;
-    return code;
+    j->hash = hash_job(j, lexicon);
+    return trl__work_open(j->store, &j->work, err);
 }
 
 int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
@@ -444,6 +461,7 @@ int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_
     trl_bam_train_summary own;
     train_job j = {
         .options = options, .corpus = corpus, .store = store, .pool = pool, .summary = summary ? summary : &own};
+    j.work.lock = -1;
     *j.summary = (trl_bam_train_summary){0};
     int code = set_up(&j, model, lexicon, err);
     if (code == 0)
@@ -461,10 +479,10 @@ int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_
     for (size_t i = 0; i < j.run_count; i++)
         trl__run_close(j.runs[i]);
     if (code == 0)
-        remove_files(&j);
+        trl__work_remove(&j.work, 1);
     trl__free(j.runs);
     trl__free(j.ranges);
     trl_bam_phones_destroy(j.header.phones);
-    trl__arena_free(&j.names);
+    trl__work_close(&j.work);
     return code;
 }

@@ -33,8 +33,7 @@ static int gather_rank(const trl_bam_lists *l, size_t rank, trl_transcripts **ou
 static int take_counts(trl_bam_lists *l, size_t rank, const trl_score *score, trl_error *err)
 {
     if (trl_score_extras(score) > 0)
-        return trl__fail(err, TRL_EINVAL, "utterance %s of %s has no transcript in the reference",
-                         trl_score_extra(score, 0), l->name);
+        return trl__fail(err, TRL_EINVAL, "utterance %s has no transcript in the reference", trl_score_extra(score, 0));
     for (size_t i = 0; i < trl_score_utterances(score); i++) {
         const trl_scored_utterance *u = trl_score_utterance(score, i);
         const trl__list *list = trl__lists_find(l, u->id);

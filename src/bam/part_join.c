@@ -7,7 +7,8 @@
 
 typedef struct sequence {
     trl__bam_reader *reader;
-    trl_bam_counts *counts;
+    struct join *join;
+    unsigned char last[TRL_BAM_KEY_MOST];
 } sequence;
 
 typedef struct join {
@@ -20,16 +21,41 @@ typedef struct join {
     trl__reservoir *sample;
     unsigned char key[TRL_BAM_KEY_MOST]; /* of the sample */
     int pending;
+    unsigned char last[TRL_BAM_KEY_MOST]; /* of the last record … */
+    trl__bam_kind last_kind;              /* … TRL__BAM_NOTHING: there was none yet */
     trl__scratch body;
 } join;
+
+static int fail_key(const sequence *s, const unsigned char *key, trl_error *err, const char *what)
+{
+    char text[400];
+    const trl__bam_header *h = s->join->header;
+    trl_bam_key_format(h->phones, h->order, key, text, sizeof text);
+    return trl__fail(err, TRL_EINVAL, "%s: %s: %s", s->reader->source.name, text, what);
+}
 
 /* The next record that is no counts; those are added up. */
 static int next_record(void *user, trl__bam_record *record, trl_error *err)
 {
-    const sequence *s = user;
+    sequence *s = user;
+    const char *name = s->reader->source.name;
+    size_t size = trl_bam_key_size(s->join->header->order);
+    trl_error why;
     int code;
-    while ((code = trl__bam_read(s->reader, record, err)) > 0 && record->kind == TRL__BAM_COUNTS)
-        trl__bam_counts_add(&s->reader->header, record, s->counts);
+    while ((code = trl__bam_read(s->reader, record, err)) > 0 && record->kind == TRL__BAM_COUNTS) {
+        if (trl__bam_counts_fit(record, s->join->options, &why) < 0)
+            return trl__fail(err, TRL_EINVAL, "%s: %s", name, why.text);
+        trl__bam_counts_add(&s->reader->header, record, s->join->counts);
+    }
+    if (code <= 0)
+        return code;
+    if (record->kind < TRL__BAM_SAMPLE)
+        return trl__fail(err, TRL_EFORMAT,
+                         "%s: there are records that have not been reduced; `trellis bam reduce` does that", name);
+    if (memcmp(record->body, s->last, size) < 0)
+        return fail_key(s, record->body, err,
+                        "comes after keys that it belongs before; give what reducers wrote as files of their own");
+    memcpy(s->last, record->body, size);
     return code;
 }
 
@@ -67,8 +93,6 @@ static int join_record(join *j, const trl__bam_record *record, trl_error *err)
         return code;
     if (record->kind == TRL__BAM_MIXTURE)
         return j->emit(j->user, record->body, record->size, err);
-    if (record->kind != TRL__BAM_SAMPLE)
-        return trl__fail(err, TRL_EFORMAT, "there are records that have not been reduced");
     if (!j->pending) {
         trl__reservoir_empty(j->sample);
         memcpy(j->key, record->body, size);
@@ -78,18 +102,42 @@ static int join_record(join *j, const trl__bam_record *record, trl_error *err)
     return 0;
 }
 
+/* An M-phone has one mixture, and where it has that no sample: else parts overlap, or are there twice. */
+static int check_alone(join *j, const trl__merge *merge, const trl__bam_record *record, trl_error *err)
+{
+    const sequence *twin = trl__merge_twin(merge);
+    size_t size = trl_bam_key_size(j->header->order);
+    if (twin)
+        return fail_key(twin, j->last, err, "the same record is in another part; is one given twice?");
+    if (!record)
+        return 0;
+    int has_mixture = record->kind == TRL__BAM_MIXTURE || j->last_kind == TRL__BAM_MIXTURE;
+    if (has_mixture && j->last_kind != TRL__BAM_NOTHING && memcmp(record->body, j->last, size) == 0)
+        return fail_key(trl__merge_sequence(merge), record->body, err,
+                        "it is in another part too, where it is complete; parts must not overlap");
+    j->last_kind = record->kind;
+    memcpy(j->last, record->body, size);
+    return 0;
+}
+
 static int join_all(join *j, trl__bam_reader *parts, size_t count, trl_error *err)
 {
     trl__merge *merge = NULL;
     trl__bam_record record;
-    sequence *sequences = trl__alloc(count, sizeof *sequences);
+    sequence *sequences = trl__alloc_zero(count, sizeof *sequences);
     int code = sequences ? trl__merge_open(count, &merge, err) : trl__fail_memory(err);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        sequences[i] = (sequence){&parts[i], j->counts};
+        sequences[i].reader = &parts[i];
+        sequences[i].join = j;
         code = trl__merge_add(merge, next_record, &sequences[i], err);
     }
-    while (code == 0 && (code = trl__merge_next(merge, &record, err)) > 0)
-        code = join_record(j, &record, err);
+    while (code == 0 && (code = trl__merge_next(merge, &record, err)) > 0) {
+        code = check_alone(j, merge, &record, err);
+        if (code == 0)
+            code = join_record(j, &record, err);
+    }
+    if (code == 0)
+        code = check_alone(j, merge, NULL, err);
     if (code == 0)
         code = estimate_pending(j, err);
     trl__merge_close(merge);

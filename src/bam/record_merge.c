@@ -15,6 +15,7 @@ struct trl__merge {
     int taken; /* the first was given out: the next call goes on from it */
     unsigned char *last;
     size_t last_size, last_capacity;
+    void *twin; /* the last sequence with a record that was there twice */
 };
 
 int trl__merge_open(size_t most, trl__merge **out, trl_error *err)
@@ -81,6 +82,16 @@ static int advance(trl__merge *m, trl_error *err)
     return 0;
 }
 
+void *trl__merge_sequence(const trl__merge *m)
+{
+    return m->heap[0].sequence;
+}
+
+void *trl__merge_twin(const trl__merge *m)
+{
+    return m->twin;
+}
+
 int trl__merge_next(trl__merge *m, trl__bam_record *record, trl_error *err)
 {
     for (;;) {
@@ -90,8 +101,10 @@ int trl__merge_next(trl__merge *m, trl__bam_record *record, trl_error *err)
             return code;
         *record = m->heap[0].record;
         m->taken = 1;
-        if (m->last_size > 0 && trl__bam_compare(m->last, m->last_size, record->body, record->size) == 0)
+        if (m->last_size > 0 && trl__bam_compare(m->last, m->last_size, record->body, record->size) == 0) {
+            m->twin = m->heap[0].sequence;
             continue;
+        }
         if (TRL_GROW(m->last, m->last_capacity, record->size) < 0)
             return trl__fail_memory(err);
         memcpy(m->last, record->body, record->size);

@@ -16,6 +16,9 @@ int trl__merge_open(size_t most, trl__merge **out, trl_error *err);
 int trl__merge_add(trl__merge *merge, trl__record_next next, void *sequence, trl_error *err);
 /* The record is good until the next call. */
 int trl__merge_next(trl__merge *merge, trl__bam_record *record, trl_error *err);
+/* The sequence that the record came from; and one whose record has been left out so far because another had the same, or NULL. */
+void *trl__merge_sequence(const trl__merge *merge);
+void *trl__merge_twin(const trl__merge *merge);
 void trl__merge_close(trl__merge *merge);
 
 #endif

@@ -459,12 +459,18 @@ static int receive_from(batch *b, size_t number, trl_error *err)
             continue;
         redisReply *asked = q->asks ? receive(n) : NULL;
         redisReply *reply = q->asks && !asked ? NULL : receive(n);
-        if (asked)
-            freeReplyObject(asked);
         if (!reply) {
+            freeReplyObject(asked);
             fail_node(b, n);
             return 0;
         }
+        if (asked &&
+            asked->type == REDIS_REPLY_ERROR) { /* why it was refused says this one; the other only sends back */
+            redisReply *kept = reply;
+            reply = asked;
+            asked = kept;
+        }
+        freeReplyObject(asked);
         int code = take_reply(b, q, n, reply, err);
         if (code < 0) {
             disconnect(n); /* other answers are still to come */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCHEME "redis://"
 #define USUAL_PORT 6379
@@ -92,6 +93,15 @@ static int set(trl__redis_settings *s, const char *what, const char *value, trl_
     return 0;
 }
 
+static int check_private(const char *path, trl_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || (status.st_mode & 077) == 0)
+        return 0;
+    return trl__fail(err, TRL_EINVAL, "%s has a password, and others than its owner can read or write it; chmod 600 %s",
+                     path, path);
+}
+
 static int read_config(const char *path, trl__redis_settings *s, trl_error *err)
 {
     trl__text text;
@@ -107,7 +117,7 @@ static int read_config(const char *path, trl__redis_settings *s, trl_error *err)
             code = trl__fail_line(err, code, path, text.line, "%s", why.text);
     }
     trl__text_free(&text);
-    return code;
+    return code == 0 && s->password ? check_private(path, err) : code;
 }
 
 int trl__redis_settings_read(const char *where, trl__redis_settings *out, trl_error *err)

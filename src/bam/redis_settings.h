@@ -29,7 +29,7 @@ typedef struct trl__redis_settings {
 } trl__redis_settings;
 
 int trl__is_redis(const char *where);
-/* Returns 0; TRL_EINVAL: no such address, or a setting that can't be; what trl__text_read returns; TRL_ENOMEM. Freed in any case. */
+/* Returns 0; TRL_EINVAL: no such address, a setting that can't be, or a file with a password that others can read; what trl__text_read returns; TRL_ENOMEM. Freed in any case. */
 int trl__redis_settings_read(const char *where, trl__redis_settings *out, trl_error *err);
 void trl__redis_settings_free(trl__redis_settings *settings);
 

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define PIECE 1000 /* frames of a record of a sample */
@@ -124,15 +125,27 @@ static int emit_sample(trl__reducer *r, const level *top, trl_error *err)
     return code;
 }
 
+static void put_options(const trl_bam_options *o, unsigned char at[TRL__BAM_COUNTS_HEAD])
+{
+    trl__put_le64(at, (uint64_t)o->least_frames);
+    trl__put_le64(at + 8, (uint64_t)o->most_frames);
+    trl__put_le64(at + 16, trl__bits_of_double(o->alpha));
+    trl__put_le64(at + 24, trl__bits_of_double(o->beta));
+    trl__put_le64(at + 32, trl__bits_of_double(o->variance_floor));
+    trl__put_le64(at + 40, (uint64_t)o->iterations);
+}
+
 static int emit_counts(trl__reducer *r, trl_error *err)
 {
     unsigned char key[TRL_BAM_KEY_MOST];
     size_t side = (size_t)r->header->order + 1;
     memset(key, 0xff, sizeof key);
-    unsigned char *body = begin_body(r->header, key, TRL__BAM_COUNTS, 32 * side * side, &r->body);
+    unsigned char *body =
+        begin_body(r->header, key, TRL__BAM_COUNTS, TRL__BAM_COUNTS_HEAD + 32 * side * side, &r->body);
     if (!body)
         return trl__fail_memory(err);
-    unsigned char *at = body + r->key_size + 4;
+    unsigned char *at = body + r->key_size + 4 + TRL__BAM_COUNTS_HEAD;
+    put_options(r->options, at - TRL__BAM_COUNTS_HEAD);
     for (size_t i = 0; i < side * side; i++, at += 32) {
         const trl_bam_cell *cell = &r->counts.cell[i / side][i % side];
         trl__put_le64(at, cell->mphones);
@@ -143,11 +156,25 @@ static int emit_counts(trl__reducer *r, trl_error *err)
     return r->emit(r->user, body, (size_t)(at - body), err);
 }
 
+int trl__bam_counts_fit(const trl__bam_record *record, const trl_bam_options *options, trl_error *err)
+{
+    unsigned char own[TRL__BAM_COUNTS_HEAD];
+    const unsigned char *v = record->value;
+    put_options(options, own);
+    if (memcmp(own, v, sizeof own) == 0)
+        return 0;
+    return trl__fail(err, TRL_EINVAL,
+                     "it was reduced with min-frames %" PRIu64 ", max-frames %" PRIu64
+                     ", alpha %g, beta %g, variance-floor %g, iterations %" PRIu64 "; give the same here",
+                     trl__le64(v), trl__le64(v + 8), trl__double_of_bits(trl__le64(v + 16)),
+                     trl__double_of_bits(trl__le64(v + 24)), trl__double_of_bits(trl__le64(v + 32)), trl__le64(v + 40));
+}
+
 void trl__bam_counts_add(const trl__bam_header *header, const trl__bam_record *record, trl_bam_counts *counts)
 {
     size_t side = (size_t)header->order + 1;
     for (size_t i = 0; i < side * side; i++) {
-        const unsigned char *at = record->value + 32 * i;
+        const unsigned char *at = record->value + TRL__BAM_COUNTS_HEAD + 32 * i;
         trl_bam_cell *cell = &counts->cell[i / side][i % side];
         cell->mphones += trl__le64(at);
         cell->kept += trl__le64(at + 8);

@@ -29,6 +29,8 @@ int trl__reducer_add(trl__reducer *reducer, const trl__bam_record *record, trl_e
 int trl__reducer_finish(trl__reducer *reducer, const unsigned char *end, trl_error *err);
 const trl_bam_counts *trl__reducer_counts(const trl__reducer *reducer);
 
+/* Was the record made with these options of estimation? TRL_EINVAL says with which. */
+int trl__bam_counts_fit(const trl__bam_record *record, const trl_bam_options *options, trl_error *err);
 /* Counts of a record added to others. */
 void trl__bam_counts_add(const trl__bam_header *header, const trl__bam_record *record, trl_bam_counts *counts);
 

@@ -30,7 +30,8 @@ typedef struct worker {
 
 /* What becomes of an utterance: kept until it is its turn, so that sums don't depend on threads. */
 typedef struct slot {
-    trl__list *list; /* NULL: not rescored */
+    trl__list *list;   /* NULL: not rescored */
+    char unknown[100]; /* a word that the lexicon lacks, and that its utterance is left out for */
     trl_bam_run found;
     size_t unaligned, distinct, keys;
     uint64_t segments;
@@ -119,9 +120,13 @@ static int refuse_words(const rescoring *j, const worker *w, const trl__pass_fra
     size_t i = 0;
     while (w->words.words[i] >= 0)
         i++;
+    if (j->options.unknown_words == TRL_UNKNOWN_SKIP) {
+        snprintf(j->slots[f->slot].unknown, sizeof j->slots[f->slot].unknown, "%s", w->words.labels[i]);
+        return 0;
+    }
     snprintf(why, sizeof why,
              "a hypothesis has the word '%.100s', which the lexicon lacks; use the lexicon of the "
-             "first pass's graph, or --oov noise",
+             "first pass's graph, or --oov skip or noise",
              w->words.labels[i]);
     return trl__passes_refuse(j->passes, f->slot, TRL_FINDING_UNKNOWN_WORD, TRL_EINVAL, why);
 }
@@ -266,14 +271,22 @@ static void add_found(trl_bam_run *sum, const trl_bam_run *more, int order)
     sum->lost += more->lost;
 }
 
+static int skip_unknown(rescoring *j, const trl_utterance *u, const char *word, trl_error *err)
+{
+    const trl__list *list = trl__lists_find(j->lists, u->id);
+    j->summary.skipped++;
+    return trl_findings_add(j->skipped, TRL_FINDING_UNKNOWN_WORD, j->lists->name, list->line, u->id, err,
+                            "left out; a hypothesis has '%s', which is not in the lexicon", word);
+}
+
 static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_error *err)
 {
     rescoring *j = user;
     const slot *s = &j->slots[slot_index];
+    if (!s->list)
+        return skip_unknown(j, u, s->unknown, err);
     trl_bam_rescore_summary *sum = &j->summary;
     double seconds = s->aligning + s->looking_up + s->scoring;
-    (void)u;
-    (void)err;
     s->list->rescored = 1;
     sum->utterances++;
     sum->hypotheses += s->list->count;
@@ -410,7 +423,7 @@ static int run_passes(rescoring *j, trl_error *err)
     if (code == 0)
         code = trl__passes_run(j->passes, &last, j->skipped, err);
     trl__passes_summary all = trl__passes_summarise(j->passes);
-    j->summary.skipped = all.skipped;
+    j->summary.skipped += all.skipped;
     j->summary.adapted = all.adaptation.speakers;
     return code < 0 ? code : trl__lists_drop(j->lists, err);
 }

@@ -3,6 +3,7 @@
 #define TRL_BAM_STORE_FORMAT_H
 
 #include <stdint.h>
+#include <trellis/bam_store.h>
 
 #define TRL__STORE_KIND "bam store"
 #define TRL__STORE_VERSION 1
@@ -36,5 +37,8 @@ typedef struct trl__store_place {
     uint32_t block, offset, size, components;
     uint64_t hash; /* XXH3 of these bytes */
 } trl__store_place;
+
+/* May a store of so many partitions be written here? Into no folder of something else. TRL_EINVAL, TRL_EIO. */
+int trl__store_check_place(const char *path, int partitions, trl_error *err);
 
 #endif

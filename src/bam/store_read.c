@@ -1,5 +1,6 @@
 #include "bam/bam_phones.h"
 #include "bam/bam_stream.h"
+#include "bam/redis_settings.h"
 #include "bam/store_about.h"
 #include "base/bytes.h"
 #include "base/container.h"
@@ -107,6 +108,11 @@ int trl_bam_store_open(const char *path, trl_bam_store **out, trl_error *err)
 {
     int code = 0;
     *out = NULL;
+    if (trl__is_redis(path))
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "%s: the folder of a store is needed here; models on servers are for `trellis bam get` and "
+                         "`trellis bam rescore`",
+                         path);
     for (int attempt = 0; attempt < 3; attempt++) {
         trl_bam_store *s = trl__alloc_zero(1, sizeof *s);
         if (!s)

@@ -19,7 +19,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define PARTITIONS_MOST 1000
 #define BATCH 64 /* blocks of a transaction: its dirty pages are in memory */
 
 typedef struct partition {
@@ -57,6 +56,45 @@ static char *name_in(const char *folder, const char *format, int number, uint64_
     else if (name)
         snprintf(name + used, size - (size_t)used, "part-%04d.new-%ld", number, (long)getpid());
     return name;
+}
+
+/* ---- the folder ---- */
+
+/* As name_in makes them. */
+static int is_partition(const char *name)
+{
+    return trl__name_fits(name, "part-#-@.mdb") || trl__name_fits(name, "part-#.new-#");
+}
+
+/* The first name that does not belong to a store; none in a store. */
+static int find_foreign(DIR *folder, char foreign[256])
+{
+    foreign[0] = '\0';
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, TRL__STORE_FILE) == 0)
+            return 0;
+        if (!foreign[0] && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_partition(name))
+            snprintf(foreign, 256, "%s", name);
+    }
+    return foreign[0] != '\0';
+}
+
+int trl__store_check_place(const char *path, int partitions, trl_error *err)
+{
+    char foreign[256];
+    if (partitions < 1 || partitions > TRL_BAM_PARTITIONS_MOST)
+        return trl__fail(err, TRL_EINVAL, "a store of %d partitions; there may be 1 to %d", partitions,
+                         TRL_BAM_PARTITIONS_MOST);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return errno == ENOENT ? 0 : trl__fail_errno(err, path, "this can't be the folder of a store");
+    int is_other = find_foreign(folder, foreign);
+    closedir(folder);
+    return is_other ? trl__fail(err, TRL_EINVAL,
+                                "%s: this folder has other files, %s for instance; a store wants one of its own", path,
+                                foreign)
+                    : 0;
 }
 
 /* ---- a partition ---- */
@@ -232,28 +270,26 @@ static int write_facts(const store_job *j, const trl_bam_counts *counts, trl_err
     return code;
 }
 
-/* Is it a partition, finished or not, that this store does not have? */
-static int is_left_over(const store_job *j, const char *name)
+static int is_kept(const store_job *j, const char *name)
 {
-    if (strncmp(name, "part-", 5) != 0)
-        return 0;
     for (int i = 0; i < j->count; i++) {
         char *kept = name_in("", "final", i, j->parts[i].facts.hash);
-        int same = kept && strcmp(kept + 1, name) == 0;
+        int same = !kept || strcmp(kept + 1, name) == 0;
         trl__free(kept);
-        if (same || !kept)
-            return 0;
+        if (same)
+            return 1;
     }
-    return 1;
+    return 0;
 }
 
-/* What another model left: nobody opens it any more, and whoever has it open keeps it. */
+/* Partitions that another model left, finished or not: nobody opens them any more, and whoever has them open keeps them. */
 static void remove_old(const store_job *j)
 {
     trl__arena arena = {0};
     DIR *folder = opendir(j->path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        char *path = is_left_over(j, entry->d_name) ? trl__join_path(&arena, j->path, entry->d_name) : NULL;
+        int is_old = is_partition(entry->d_name) && !is_kept(j, entry->d_name);
+        char *path = is_old ? trl__join_path(&arena, j->path, entry->d_name) : NULL;
         if (path)
             unlink(path);
     }
@@ -280,17 +316,10 @@ static void clean_up(store_job *j)
 
 static int check_same(const trl__bam_reader *parts, size_t count, trl_error *err)
 {
-    for (size_t i = 1; i < count; i++) {
-        const trl__bam_header *a = &parts[0].header, *b = &parts[i].header;
-        char *x = trl__bam_phones_text(a->phones), *y = trl__bam_phones_text(b->phones);
-        int same = x && y && strcmp(x, y) == 0 && a->order == b->order && a->dim == b->dim && a->seed == b->seed &&
-                   a->model == b->model && a->phones->boundary == b->phones->boundary;
-        trl__free(x);
-        trl__free(y);
-        if (!same)
+    for (size_t i = 1; i < count; i++)
+        if (!trl__bam_same_header(&parts[0].header, &parts[i].header))
             return trl__fail(err, TRL_EINVAL, "%s and %s do not belong together: order, phones, seed or model differ",
                              parts[0].source.name, parts[i].source.name);
-    }
     return 0;
 }
 
@@ -329,9 +358,10 @@ int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_o
     trl_bam_counts own;
     store_job j = {.path = path, .options = options};
     int code = trl_bam_options_check(options, err);
-    if (code == 0 && (partitions < 1 || partitions > PARTITIONS_MOST || count == 0))
-        code = trl__fail(err, TRL_EINVAL, "%zu inputs and %d partitions; there must be some, and at most %d", count,
-                         partitions, PARTITIONS_MOST);
+    if (code == 0 && count == 0)
+        code = trl__fail(err, TRL_EINVAL, "a store of no inputs");
+    if (code == 0)
+        code = trl__store_check_place(path, partitions, err);
     trl__bam_reader *readers = code == 0 ? trl__alloc_zero(count, sizeof *readers) : NULL;
     j.parts = code == 0 ? trl__alloc_zero((size_t)partitions, sizeof *j.parts) : NULL;
     if (code == 0 && (!readers || !j.parts))

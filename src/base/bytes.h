@@ -51,6 +51,13 @@ static inline uint32_t trl__bits_of_float(float value)
     return bits;
 }
 
+static inline uint64_t trl__bits_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static inline void trl__put_le32(unsigned char *b, uint32_t value)
 {
     for (int i = 0; i < 4; i++)

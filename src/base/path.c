@@ -40,6 +40,17 @@ char *trl__path_beside(const char *file, const char *name)
     return path;
 }
 
+int trl__name_fits(const char *name, const char *form)
+{
+    for (; *form; form++) {
+        size_t digits = *form == '#' ? strspn(name, "0123456789") : *form == '@' ? strspn(name, "0123456789abcdef") : 1;
+        if (*form == '#' ? digits == 0 : *form == '@' ? digits < 16 : *name != *form)
+            return 0;
+        name += *form == '@' ? 16 : digits;
+    }
+    return *name == '\0';
+}
+
 int trl__make_folder(const char *path, trl_error *err)
 {
     struct stat status;

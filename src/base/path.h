@@ -16,6 +16,9 @@ char *trl__join_path(trl__arena *arena, const char *folder, const char *name);
  */
 char *trl__path_beside(const char *file, const char *name);
 
+/* Is the name of this form? In it # stands for one or more decimal digits, @ for sixteen hexadecimal ones. */
+int trl__name_fits(const char *name, const char *form);
+
 /* Makes the folder, unless it is there; the one it lies in must be. Returns 0, TRL_ENOENT, TRL_EIO. */
 int trl__make_folder(const char *path, trl_error *err);
 

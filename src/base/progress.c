@@ -69,6 +69,24 @@ static void format_bar(char *text, size_t cells, double share)
     text[cells] = '\0';
 }
 
+/* How much of how much. Bytes are shown as megabytes. */
+static void format_counts(const trl_progress_options *o, uint64_t done, char *text, size_t size)
+{
+    int used = 0;
+    if (o->total > 0)
+        used = snprintf(text, size, "%3.0f%%  ", floor(done < o->total ? 100 * (double)done / (double)o->total : 100));
+    text += used;
+    size -= (size_t)used;
+    if (strcmp(o->unit, "B") == 0 && o->total > 0)
+        snprintf(text, size, "%.1f/%.1f MB", (double)done * 1e-6, (double)o->total * 1e-6);
+    else if (strcmp(o->unit, "B") == 0)
+        snprintf(text, size, "%.1f MB", (double)done * 1e-6);
+    else if (o->total > 0)
+        snprintf(text, size, "%" PRIu64 "/%" PRIu64 " %s", done, o->total, o->unit);
+    else
+        snprintf(text, size, "%" PRIu64 " %s", done, o->unit);
+}
+
 /* "features [=====>    ]  53%  502/948 utt  812/s  0:02 left", cut to the terminal's width. */
 static size_t render(const trl_progress *progress, double now, int closing, char *text, size_t size)
 {
@@ -82,11 +100,8 @@ static size_t render(const trl_progress *progress, double now, int closing, char
         format_bar(cells, sizeof cells - 1, done / (double)o->total);
         if (o->bar)
             snprintf(bar, sizeof bar, "[%s] ", cells);
-        snprintf(counts, sizeof counts, "%3.0f%%  %" PRIu64 "/%" PRIu64 " %s", floor(100 * done / (double)o->total),
-                 progress->done, o->total, o->unit);
-    } else {
-        snprintf(counts, sizeof counts, "%" PRIu64 " %s", progress->done, o->unit);
     }
+    format_counts(o, progress->done, counts, sizeof counts);
     if (closing) {
         format_time(time_value, sizeof time_value, elapsed);
         snprintf(time_text, sizeof time_text, "  in %s", time_value);
@@ -95,6 +110,7 @@ static size_t render(const trl_progress *progress, double now, int closing, char
         snprintf(time_text, sizeof time_text, "  %s left", time_value);
     }
     char line[MOST_COLUMNS];
+    rate *= strcmp(o->unit, "B") == 0 ? 1e-6 : 1;
     snprintf(line, sizeof line, "%s%s%s%s  %.*f/s%s", o->label, *o->label ? " " : "", bar, counts, rate < 10 ? 1 : 0,
              rate, time_text);
     int columns = o->width < 2 ? 1 : o->width > MOST_COLUMNS ? MOST_COLUMNS - 1 : o->width - 1;
@@ -127,7 +143,8 @@ void trl_progress_destroy(trl_progress *progress)
 {
     if (!progress)
         return;
-    show(progress, progress->options.clock(progress->options.user), 1);
+    if (progress->done > 0 || progress->options.total == 0) /* nothing of something was done: an error says why */
+        show(progress, progress->options.clock(progress->options.user), 1);
     pthread_mutex_destroy(&progress->mutex);
     trl__free(progress);
 }

@@ -41,6 +41,16 @@ assert lines[0]["bam"]["rescored"] == 2
 assert all(h["acoustic_cost"] == h["aligned_cost"] == h["bam_cost"] for u in lines[1:] for h in u["nbest"])
 END
 
+# ---- Words that the lexicon lacks ----
+# shellcheck disable=SC2016
+sed -e '/"anna03"/ s/\["[A-Z]*"/["QQQ"/' nbest.jsonl >strange.jsonl
+cmp -s nbest.jsonl strange.jsonl && wrong "the lists are still the same"
+expect 3 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store -q
+contains "$err" "a hypothesis has the word 'QQQ', which the lexicon lacks" "an unknown word"
+expect 1 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store -q --oov skip
+contains "$err" "anna03: left out; a hypothesis has 'QQQ', which is not in the lexicon" "who is left out"
+diff <(grep -v "^anna03 " words.txt) - <<<"$out" || wrong "the others are not as they were"
+
 # ---- Weights and errors ----
 expect 0 "$TRELLIS" bam tune ref.txt scored
 contains "$err" "best: scored with --lambda " "the best weights"
@@ -135,4 +145,17 @@ contains "$err" "no transcript in the reference" "a reference that is too short"
 expect 3 "$TRELLIS" bam rescore "${task[@]}" nowhere store -o x
 expect 3 "$TRELLIS" bam rescore "${task[@]}" nbest.txt nowhere -o x
 [ ! -e x ] || wrong "a failed command left its output"
+for weights in "--lambda 2" "--lambda nan" "--lambda 0.5,-1" "--back-off -1" "--lm-weight 0" "--lm-weight inf"; do
+    # shellcheck disable=SC2086
+    expect 2 "$TRELLIS" bam tune ref.txt scored $weights
+    [ -z "$out" ] || wrong "output before $weights was looked at: $out"
+done
+contains "$err" "lm-weight is inf; it must be more than 0" "the option's own name"
+expect 2 "$TRELLIS" bam rescore "${task[@]}" nbest.jsonl store --hours -3
+contains "$err" "--hours is 0 or more, not -3" "hours below 0"
+expect 3 "$TRELLIS" bam rescore "${task[@]}" nbest.jsonl nowhere
+[[ $err != *rescoring* ]] || wrong "progress of nothing: $err"
+echo "anna00 AAOO" >short.txt
+expect 3 "$TRELLIS" bam eval short.txt scored
+[ "$(grep -o scored <<<"$err" | wc -l)" = 1 ] || wrong "the file is not named once: $err"
 finish

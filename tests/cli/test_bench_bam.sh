@@ -17,7 +17,7 @@ assert result["redis_lookups_per_s"] is None or result["redis_lookups_per_s"] > 
 assert result["redis_lookups_per_s"] or not sys.argv[3], "redis-server is here, but was not measured"
 # Ranges are made of whole blocks, and this stream has few.
 assert result["partition_balance"] < 2, result["partition_balance"]
-# 32,000 frames in each of five reservoirs are an eighth of what 240 MB must do for; the rest of the process takes about 10 MB.
-assert sys.argv[2] or result["reducer_peak_mb_m5"] < 240 / 8 + 10, result["reducer_peak_mb_m5"]
+# The whole process, with 256,000 frames of 39 dimensions in each of five reservoirs. Sanitizers take memory of their own.
+assert sys.argv[2] or result["reducer_peak_mb_m5"] <= 240, result["reducer_peak_mb_m5"]
 PYTHON
 finish

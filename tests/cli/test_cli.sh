@@ -30,6 +30,7 @@ while read -ra words; do
     help=$out
     contains "$help" "usage: trellis ${words[*]}" "help of ${words[*]}"
     contains "$help" "--quiet" "help of ${words[*]}"
+    [[ $help != *" "$'\n'* ]] || wrong "help of ${words[*]}: a line ends in a blank"
     expect 0 "$TRELLIS" help "${words[@]}"
     [ "$out" = "$help" ] || wrong "'help ${words[*]}' and '${words[*]} --help' differ"
     expect 0 "$TRELLIS" help --man "${words[@]}"
@@ -74,6 +75,12 @@ expect 2 "$TRELLIS" fst co
 [[ $err != *"did you mean"* ]] || wrong "too many suggestions: $err"
 contains "$err" "no command 'fst co'
 trellis fst is one of:" "an operation that is not there"
+for family in fst bam corpus; do
+    for question in --help -h; do
+        expect 0 "$TRELLIS" "$family" "$question"
+        [ "$out" = "$("$TRELLIS" help "$family")" ] || wrong "'$family $question': $out"
+    done
+done
 
 # Forms of options, and values that are none.
 for words in "--threads 2" "--threads=2" "-t 2" "-t2" "-q -t 0" "--"; do

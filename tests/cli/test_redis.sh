@@ -42,9 +42,14 @@ contains "$err" "NOAUTH" "no password"
 expect 3 env TRELLIS_REDIS_PASSWORD=wrong "$TRELLIS" bam load store "$where"
 contains "$err" "WRONGPASS" "a wrong password"
 printf 'user trellis\npassword word # not a comment\n' >redis.conf
+chmod 600 redis.conf
 expect 3 env TRELLIS_REDIS_CONFIG=redis.conf "$TRELLIS" bam load store "$where"
 contains "$err" "WRONGPASS" "a password with blanks"
 printf '# who asks\nuser trellis\npassword word\nwait 10\n' >redis.conf
+chmod 640 redis.conf
+expect 3 env TRELLIS_REDIS_CONFIG=redis.conf "$TRELLIS" bam load store "$where"
+contains "$err" "redis.conf has a password, and others than its owner can read or write it; chmod 600 redis.conf" "a password that others can read"
+chmod 600 redis.conf
 expect 0 env TRELLIS_REDIS_CONFIG=redis.conf "$TRELLIS" bam load store "$where"
 contains "$err" "$mphones M-phones" "summary"
 contains "$err" "on 3 servers" "summary"
@@ -56,6 +61,19 @@ for i in 0 1 2; do
     keys=$((keys + own))
 done
 [ "$keys" = $((mphones + 32)) ] || wrong "$keys keys for $mphones M-phones"
+same_mixture() { # KEY [OPTION]
+    expect 0 "$TRELLIS" bam get store "$@"
+    local here=$out
+    expect 0 "$TRELLIS" bam get "$where" "$@"
+    [ "$out" = "$here" ] || wrong "another mixture of $* from servers"
+}
+key=$("$TRELLIS" bam export store | sed -nE 's/^([^/]+\/ [^ ]+ ___ [^ ]+)\t.*/\1/p' | head -n 1)
+same_mixture "$key"
+same_mixture "${key/\/ // OO OO } OO OO" --back-off
+expect 3 "$TRELLIS" bam get "$where" "EE_1 / EE EE EE ___ EE EE EE"
+contains "$err" "has no M-phone" "an M-phone that nobody said"
+expect 3 "$TRELLIS" bam info "$where"
+contains "$err" "the folder of a store is needed here" "a command that wants a folder"
 lookup=("$TRELLIS_BUILD_DIR/tests/lookup_mphones" store)
 expect 1 "${lookup[@]}" "${where%bam}other"
 contains "$out" "there is no model 'other'" "another name"
@@ -109,6 +127,15 @@ ask_redis "${ports[0]}" CLUSTER SETSLOT "$slot" MIGRATING "$to" >/dev/null
 move() { ask_redis "${ports[0]}" MIGRATE 127.0.0.1 "${ports[1]}" '' 0 5000 AUTH secret KEYS "$@" >/dev/null; }
 move "$key"
 looks "a slot half moved" "$mphones" "$mphones lost 0"
+# The rights that docs/bam-serving.md names are enough, and that of ASKING is needed.
+for i in 0 1 2; do
+    ask_redis "${ports[i]}" ACL SETUSER reader on '>read' '~bam:*' resetchannels -@all +get +asking '+cluster|slots' >/dev/null
+    ask_redis "${ports[i]}" ACL SETUSER shy on '>read' '~bam:*' resetchannels -@all +get '+cluster|slots' >/dev/null
+done
+for user in reader shy; do
+    expect "$([ "$user" = shy ] && echo 1 || echo 0)" env TRELLIS_REDIS_USER="$user" TRELLIS_REDIS_PASSWORD=read "${lookup[@]}" "$where" <<<""
+    contains "$out" "$([ "$user" = shy ] && echo NOPERM || echo "found $mphones missing $mphones lost 0 wrong 0")" "rights of $user"
+done
 readarray -t rest < <(ask_redis "${ports[0]}" CLUSTER GETKEYSINSLOT "$slot" 1000)
 [ ${#rest[@]} = 0 ] || move "${rest[@]}"
 for i in 1 0 2; do

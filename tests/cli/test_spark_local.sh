@@ -9,6 +9,24 @@ same_store spark.store
 balance=$(sed -n 's/^5 shards of .* MB: the largest \([0-9.]*\) times the smallest$/\1/p' <<<"$out")
 awk -v b="${balance:-99}" 'BEGIN { exit !(b >= 1 && b < 1.2) }' || wrong "shards of different sizes: '$balance' in $out"
 
+# What is wrong is said before Spark begins, or in a line at the end. (spark-submit puts the errors of a driver in Python to its output.)
+expect 1 train_on_spark 'local[2]' none --trellis "$TRELLIS" --alpha 3
+[ "$(tail -n 2 <<<"$out")" = "trellis bam reduce: alpha is 3 and beta 2.2; alpha may be 0 to 1, beta must be more than 0
+try: trellis bam reduce --help" ] || wrong "an option of the reducer: $out"
+[[ $out != *SparkContext* ]] || wrong "Spark had begun"
+expect 1 train_on_spark 'local[2]' none --trellis "$TRELLIS" --partitions 1001
+contains "$out" "--partitions is 1 to 1000, not 1001" "partitions"
+expect 1 train_on_spark 'local[2]' none --trellis nowhere
+contains "$out" "train_bam.py: nowhere: No such file" "the command"
+expect 1 train_on_spark 'local[2]' sounds --trellis "$TRELLIS"
+contains "$out" "sounds: this is there, and is no store" "a folder of something else"
+cp sounds/anna/anna02.wav kept.wav
+echo "no sound" >sounds/anna/anna02.wav
+expect 1 train_on_spark 'local[2]' none --trellis "$TRELLIS" --mappers 2
+contains "$(tail -n 1 <<<"$out")" "anna02.wav: not a sound file: it is text (--skip-bad goes on without it)" "what a task said"
+contains "$(tail -n 1 <<<"$out")" "train_bam.py: $TRELLIS bam map " "which command"
+mv kept.wav sounds/anna/anna02.wav
+
 # Tasks by themselves: a mapper that fails, a stream that is cut, mappers of different models.
 expect 0 env PYTHONPATH="$TRELLIS_SOURCE_DIR/engines/spark:$TRELLIS_SOURCE_DIR/engines" "$spark/python" - "$TRELLIS" <<'PYTHON'
 import io, sys

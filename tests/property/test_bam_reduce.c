@@ -201,7 +201,8 @@ static void test_cuts(void **state)
         must(reduce_part(&c, 0, c.count, NULL, keep_record, &whole));
         trl__bam_record last;
         trl_bam_counts wanted = {0};
-        size_t size = trl_bam_key_size(c.header.order) + 4 + 32 * (size_t)((c.header.order + 1) * (c.header.order + 1));
+        size_t size = trl_bam_key_size(c.header.order) + 4 + TRL__BAM_COUNTS_HEAD +
+                      32 * (size_t)((c.header.order + 1) * (c.header.order + 1));
         must(trl__bam_parse(&c.header, whole.bytes + whole.size - size, size, &last, &err));
         trl__bam_counts_add(&c.header, &last, &wanted);
         for (int i = 0; i < 5; i++)

@@ -84,6 +84,58 @@ static void test_truncated(void **state)
     free_case(&c);
 }
 
+static size_t append_file(unsigned char *to, const char *name)
+{
+    size_t size;
+    unsigned char *bytes = read_whole(temp_path(name), &size);
+    memcpy(to, bytes, size);
+    free(bytes);
+    return size;
+}
+
+/* Streams one behind the other are one, as long as they belong together; whatever else follows an end is refused, with its place. */
+static void test_concatenated(void **state)
+{
+    (void)state;
+    dice d = {.seed = 5};
+    bam_case c = random_case(&d, 2, 2, 6, 0);
+    static unsigned char bytes[1 << 20];
+    trl__bam_reader reader;
+    trl__bam_record record;
+    char place[40];
+    uint64_t half = c.count / 2;
+    bam_case first = c, second = c;
+    first.count = half;
+    second.records += half;
+    second.count -= half;
+    write_case(&first, temp_path("first"));
+    write_case(&second, temp_path("second"));
+    size_t end = append_file(bytes, "first"), size = end + append_file(bytes + end, "second");
+    must(trl__bam_reader_memory("both", bytes, size, &reader, &err));
+    for (size_t i = 0; i < c.count; i++) {
+        assert_int_equal(trl__bam_read(&reader, &record, &err), 1);
+        assert_int_equal(record.size, c.records[i].size);
+        assert_memory_equal(record.body, c.records[i].bytes, record.size);
+    }
+    assert_int_equal(trl__bam_read(&reader, &record, &err), 0);
+    trl__bam_reader_close(&reader);
+    for (int what = 0; what < 3; what++) { /* no stream; another seed; one that is cut */
+        c.header.seed = 77;
+        write_case(&c, temp_path("other"));
+        size = end + (what == 1 ? append_file(bytes + end, "other") : append_file(bytes + end, "second"));
+        bytes[end] = what == 0 ? 'x' : 't';
+        must(trl__bam_reader_memory("both", bytes, what == 2 ? size - 1 : size, &reader, &err));
+        int code;
+        while ((code = trl__bam_read(&reader, &record, &err)) > 0)
+            continue;
+        snprintf(place, sizeof place, "both: at byte %zu: ", what == 2 ? size - 8 : end);
+        assert_int_equal(code, what == 0 ? TRL_EFORMAT : what == 1 ? TRL_EINVAL : TRL_ECORRUPT);
+        assert_memory_equal(err.text, place, strlen(place));
+        trl__bam_reader_close(&reader);
+    }
+    free_case(&c);
+}
+
 /* ---- stores ---- */
 
 typedef struct visit {
@@ -245,8 +297,8 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_truncated),
-                                       cmocka_unit_test(test_store), cmocka_unit_test(test_replaced),
-                                       cmocka_unit_test(test_damaged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort),         cmocka_unit_test(test_truncated),
+                                       cmocka_unit_test(test_concatenated), cmocka_unit_test(test_store),
+                                       cmocka_unit_test(test_replaced),     cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -97,6 +97,44 @@ static void check_equal(const trl_model *m, const plain *p, double tolerance)
     }
 }
 
+static double likelihood_of(const plain *p, const float *frames, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double all = -INFINITY;
+        for (int c = 0; c < p->count; c++)
+            all = log_add(all, log_density(p, c, frames + i * DIM));
+        sum += all;
+    }
+    return sum;
+}
+
+/* Frames that neither has seen are as likely by one as by the other. */
+static void check_held_out(const trl_model *m, const plain *p, const float *frames, size_t count)
+{
+    plain own = {.count = p->count};
+    for (int c = 0; c < p->count; c++) {
+        own.weight[c] = exp((double)m->log_weight[c]);
+        for (int k = 0; k < DIM; k++) {
+            own.mean[c][k] = (double)m->mean[c * DIM + k];
+            own.variance[c][k] = (double)m->variance[c * DIM + k];
+        }
+    }
+    double plainly = likelihood_of(p, frames, count);
+    assert_true(fabs(likelihood_of(&own, frames, count) - plainly) < 1e-6 * fabs(plainly));
+}
+
+/* Three heaps. */
+static float *make_frames(uint64_t seed, size_t count)
+{
+    float *frames = malloc(sizeof *frames * DIM * count);
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; k < DIM; k++)
+            frames[i * DIM + (size_t)k] =
+                (float)((int)(i % 3) * (k + 1)) + 0.5f * trl__random_normal(seed, (uint64_t)i, (uint64_t)k);
+    return frames;
+}
+
 static trl__reservoir *sample_of(const float *frames, size_t count)
 {
     trl__reservoir *r;
@@ -113,15 +151,11 @@ static void test_plain(void **state)
     for (uint64_t seed = 0; seed < 6; seed++) {
         dice d = {.seed = seed};
         size_t count = (size_t)roll_int(&d, 300, 6000);
-        float *frames = malloc(sizeof *frames * DIM * count);
+        float *frames = make_frames(seed, count), *others = make_frames(seed + 100, 2000);
         trl_bam_options o = trl_bam_defaults();
         trl__grower *grower;
         const trl_model *mixture;
         plain p;
-        for (size_t i = 0; i < count; i++) /* three heaps */
-            for (int k = 0; k < DIM; k++)
-                frames[i * DIM + (size_t)k] =
-                    (float)((int)(i % 3) * (k + 1)) + 0.5f * trl__random_normal(seed, (uint64_t)i, (uint64_t)k);
         o.alpha = 0;
         o.beta = roll_int(&d, 1, MOST);
         o.iterations = roll_int(&d, 1, 3);
@@ -130,11 +164,13 @@ static void test_plain(void **state)
         must(trl__grow_mixture(grower, r, &mixture, &err));
         grow_plainly(&p, frames, count, (int)o.beta, o.iterations);
         check_equal(mixture, &p, 1e-3);
+        check_held_out(mixture, &p, others, 2000);
         must(trl__grow_mixture(grower, r, &mixture, &err)); /* again in the same grower */
         check_equal(mixture, &p, 1e-3);
         trl__grower_destroy(grower);
         trl__reservoir_destroy(r);
         free(frames);
+        free(others);
     }
 }
 

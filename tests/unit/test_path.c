@@ -48,12 +48,33 @@ static void test_beside(void **state)
     }
 }
 
+static void test_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *form;
+        int fits;
+    } cases[] = {{"part-0012-0123456789abcdef.mdb", "part-#-@.mdb", 1},
+                 {"part-0012-0123456789abcde.mdb", "part-#-@.mdb", 0},
+                 {"part-0012-0123456789abcdef0.mdb", "part-#-@.mdb", 0},
+                 {"part--0123456789abcdef.mdb", "part-#-@.mdb", 0},
+                 {"part-0012-0123456789abcdef.mdb.bak", "part-#-@.mdb", 0},
+                 {"part-00000.bam", "part-#-@.mdb", 0},
+                 {"run-7", "run-#", 1},
+                 {"run-7x", "run-#", 0},
+                 {"run-", "run-#", 0},
+                 {"", "", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(trl__name_fits(cases[i].name, cases[i].form), cases[i].fits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_joined),
         cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

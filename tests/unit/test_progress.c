@@ -128,6 +128,7 @@ static void a_bar_is_cut_to_the_terminal(void **state)
     trl_progress_destroy(progress);
     expect(&screen, "\rfeatures [========>\n");
     progress = begin(&screen, 1, 948, 0);
+    trl_progress_add(progress, 1);
     trl_progress_destroy(progress);
     expect(&screen, "\rf\n");
 }
@@ -137,10 +138,46 @@ static void a_very_wide_terminal_gets_its_line_end(void **state)
     (void)state;
     struct screen screen;
     trl_progress *progress = begin(&screen, 1, 948, 100000);
+    trl_progress_add(progress, 1);
     trl_progress_destroy(progress);
-    static const char start[] = "\rfeatures [>              ]   0%  0/948 utt  0.0/s  in 0:00   ";
+    static const char start[] = "\rfeatures [>              ]   0%  1/948 utt  0.0/s  in 0:00   ";
     assert_memory_equal(screen.text, start, sizeof start - 1);
     assert_int_equal(screen.text[strlen(screen.text) - 1], '\n');
+}
+
+/* What could not begin has an error message instead. */
+static void nothing_of_something_is_not_shown(void **state)
+{
+    (void)state;
+    struct screen screen;
+    trl_progress_destroy(begin(&screen, 1, 948, 80));
+    expect(&screen, "");
+    trl_progress_destroy(begin(&screen, 0, 948, 0));
+    expect(&screen, "");
+    trl_progress_destroy(begin(&screen, 0, 0, 0));
+    expect(&screen, "features 0 utt  0.0/s  in 0:00\n");
+}
+
+static void bytes_are_megabytes(void **state)
+{
+    (void)state;
+    struct screen screen = {.now = 1000};
+    trl_progress_options o = trl_progress_defaults();
+    o.label = "reducing";
+    o.unit = "B";
+    o.total = 41266224;
+    o.clock = fake_clock;
+    o.write = capture;
+    o.user = &screen;
+    trl_progress *progress;
+    assert_int_equal(trl_progress_create(&o, &progress, NULL), 0);
+    screen.now = 1010;
+    trl_progress_add(progress, 20633112);
+    expect(&screen, "reducing  50%  20.6/41.3 MB  2.1/s  0:10 left\n");
+    screen.now = 1011;
+    trl_progress_add(progress, 20633112);
+    trl_progress_destroy(progress);
+    expect(&screen, "reducing 100%  41.3/41.3 MB  3.8/s  in 0:11\n");
 }
 
 static void odd_clocks_do_no_harm(void **state)
@@ -224,6 +261,8 @@ int main(void)
         cmocka_unit_test(more_than_all_is_all),
         cmocka_unit_test(a_bar_is_cut_to_the_terminal),
         cmocka_unit_test(a_very_wide_terminal_gets_its_line_end),
+        cmocka_unit_test(nothing_of_something_is_not_shown),
+        cmocka_unit_test(bytes_are_megabytes),
         cmocka_unit_test(odd_clocks_do_no_harm),
         cmocka_unit_test(without_a_label_the_line_starts_at_once),
         cmocka_unit_test(threads_add_up),

@@ -66,7 +66,8 @@ typedef struct server {
     int listening, port;
     const char *slots; /* its answer to CLUSTER SLOTS; NULL: it has them all */
     const char *get;   /* its answer to GET; NULL: none, "": it hangs up. %d becomes its port */
-    atomic_int gets;   /* that came */
+    const char *asking;
+    atomic_int gets; /* that came */
     pthread_t thread;
 } server;
 
@@ -125,7 +126,9 @@ static void *serve(void *user)
         while (on && read_command(in, word)) {
             int is_get = strcmp(word, "GET") == 0;
             s->gets += is_get;
-            if (!is_get)
+            if (strcmp(word, "ASKING") == 0)
+                answer(client, s, s->asking);
+            else if (!is_get)
                 answer(client, s, s->slots ? s->slots : "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:%d\r\n");
             else if (s->get)
                 answer(client, s, s->get);
@@ -154,6 +157,7 @@ static double seconds(void)
 #define REQUESTS 5
 
 static long failing; /* which allocation fails; 0: none */
+static const char *asking = "+OK\r\n";
 
 /* Five requests to a server with these answers; what run returned. */
 static int run_against(const char *slots, const char *get, trl__redis_request requests[REQUESTS], trl_error *err)
@@ -164,6 +168,7 @@ static int run_against(const char *slots, const char *get, trl__redis_request re
     server s = make_server();
     s.slots = slots;
     s.get = get;
+    s.asking = asking;
     assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
     snprintf(where, sizeof where, "redis://127.0.0.1:%d/m", s.port);
     assert_int_equal(trl__redis_settings_read(where, &settings, err), 0);
@@ -235,6 +240,10 @@ static void errors_are_said(void **state)
     assert_int_equal(run_against(NULL, ":17\r\n", r, &err), TRL_EIO);
     assert_int_equal(run_against("-NOAUTH who are you\r\n", "", r, &err), TRL_EIO);
     assert_non_null(strstr(err.text, "who are you"));
+    asking = "-NOPERM no right to ask\r\n";
+    assert_int_equal(run_against(NULL, "-ASK 1 127.0.0.1:%d\r\n", r, &err), TRL_EIO);
+    assert_non_null(strstr(err.text, "no right to ask"));
+    asking = "+OK\r\n";
 }
 
 static void memory_runs_out(void **state)

@@ -1,0 +1,161 @@
+#include "bam/work_folder.h"
+#include "base/fail.h"
+#include "base/path.h"
+#include "base/text_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <trellis/file.h>
+#include <unistd.h>
+
+#define LOCK "lock"
+#define FINDINGS "findings"
+
+/* ---- the folder ---- */
+
+/* Is the open file still the one of this name? Whoever had it before us may have removed it at his end. */
+static int is_there(int fd, const char *name)
+{
+    struct stat ours, named;
+    return fstat(fd, &ours) == 0 && stat(name, &named) == 0 && ours.st_ino == named.st_ino &&
+           ours.st_dev == named.st_dev;
+}
+
+static int take_lock(trl__work *w, const char *name, trl_error *err)
+{
+    for (;;) {
+        int code = trl__make_folder(w->folder, err);
+        if (code < 0)
+            return code;
+        w->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (w->lock < 0 && errno == ENOENT)
+            continue; /* the folder has just gone */
+        if (w->lock < 0)
+            return trl__fail_errno(err, name, "can't open");
+        if (flock(w->lock, LOCK_EX | LOCK_NB) != 0)
+            return errno == EWOULDBLOCK
+                       ? trl__fail(err, TRL_EINVAL, "%s: another process trains this store just now", w->folder)
+                       : trl__fail_errno(err, name, "can't be locked");
+        if (is_there(w->lock, name))
+            return 0;
+        close(w->lock);
+    }
+}
+
+int trl__work_open(const char *store, trl__work *out, trl_error *err)
+{
+    size_t length = strlen(store);
+    *out = (trl__work){.lock = -1};
+    while (length > 1 && store[length - 1] == '/')
+        length--;
+    out->folder = trl__arena_alloc(&out->names, length + 6);
+    if (!out->folder)
+        return trl__fail_memory(err);
+    snprintf(out->folder, length + 6, "%.*s.work", (int)length, store);
+    char *name = trl__join_path(&out->names, out->folder, LOCK);
+    int code = name ? take_lock(out, name, err) : trl__fail_memory(err);
+    if (code < 0)
+        trl__work_close(out);
+    return code;
+}
+
+void trl__work_close(trl__work *w)
+{
+    if (w->lock >= 0)
+        close(w->lock);
+    trl__arena_free(&w->names);
+    *w = (trl__work){.lock = -1};
+}
+
+char *trl__work_name(trl__work *w, const char *kind, size_t number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s-%06zu", kind, number);
+    return trl__join_path(&w->names, w->folder, name);
+}
+
+static int is_ours(const char *name)
+{
+    return trl__name_fits(name, "run-#") || trl__name_fits(name, "mapped-#") || trl__name_fits(name, "part-@-#") ||
+           strcmp(name, FINDINGS) == 0;
+}
+
+void trl__work_remove(const trl__work *w, int with_folder)
+{
+    trl__arena arena = {0};
+    DIR *folder = opendir(w->folder);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        int goes = is_ours(entry->d_name) || (with_folder && strcmp(entry->d_name, LOCK) == 0);
+        char *path = goes ? trl__join_path(&arena, w->folder, entry->d_name) : NULL;
+        if (path)
+            unlink(path);
+    }
+    if (folder)
+        closedir(folder);
+    if (with_folder)
+        rmdir(w->folder);
+    trl__arena_free(&arena);
+}
+
+/* ---- findings: a line with the job, then for each four lines ---- */
+
+int trl__work_keep(trl__work *w, uint64_t job, const trl_findings *findings, trl_error *err)
+{
+    trl_file *file;
+    const trl_finding *f;
+    char *name = trl__join_path(&w->names, w->folder, FINDINGS);
+    int code = name ? trl_file_create(name, &file, err) : trl__fail_memory(err);
+    if (code < 0)
+        return code;
+    code = trl_file_print(file, err, "%" PRIu64 "\n", job);
+    for (size_t i = 0; code == 0 && (f = trl_findings_get(findings, i)); i++)
+        code = trl_file_print(file, err, "%d %" PRId64 "\n%s\n%s\n%s\n", (int)f->kind, f->line,
+                              f->utterance ? f->utterance : "", f->file, f->message);
+    if (code == 0)
+        return trl_file_commit(file, err);
+    trl_file_abort(file);
+    return code;
+}
+
+/* The next finding: 1, 0 where there is none. Its texts lie in `text`. */
+static int next_finding(trl__text *text, trl_finding *f)
+{
+    char *lines[4], *kind;
+    size_t length;
+    int64_t number;
+    for (int i = 0; i < 4; i++)
+        if (!trl__text_line(text, &lines[i], &length))
+            return 0;
+    kind = trl__next_field(&lines[0]);
+    if (!kind || trl__parse_int(kind, &number) < 0 || number < 0 || number >= TRL_FINDING_KINDS ||
+        trl__parse_int(lines[0], &f->line) < 0)
+        return 0;
+    f->kind = (trl_finding_kind)number;
+    f->utterance = lines[1][0] ? lines[1] : NULL;
+    f->file = lines[2];
+    f->message = lines[3];
+    return 1;
+}
+
+int trl__work_recall(trl__work *w, uint64_t job, trl_findings *findings, trl_error *err)
+{
+    trl__text text;
+    trl_finding f = {0};
+    char *name = trl__join_path(&w->names, w->folder, FINDINGS), *line, own[32];
+    size_t length;
+    int code = name ? trl__text_read(name, &text, err) : trl__fail_memory(err);
+    if (code < 0)
+        return code == TRL_ENOENT ? 0 : code;
+    snprintf(own, sizeof own, "%" PRIu64, job);
+    if (trl__text_line(&text, &line, &length) && strcmp(line, own) == 0)
+        while (code == 0 && next_finding(&text, &f))
+            code = trl_findings_add(findings, f.kind, f.file, f.line, f.utterance, err, "%s", f.message);
+    trl__text_free(&text);
+    return code;
+}
