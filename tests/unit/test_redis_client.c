@@ -172,7 +172,7 @@ static int run_against(const char *slots, const char *get, trl__redis_request re
     assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
     snprintf(where, sizeof where, "redis://127.0.0.1:%d/m", s.port);
     assert_int_equal(trl__redis_settings_read(where, &settings, err), 0);
-    settings.timeout = get && !get[0] ? 0.5 : 10; /* only who is silent is waited for */
+    settings.timeout = get && !get[0] ? 0.5 : 2; /* only who is silent is waited for */
     settings.wait = WAIT;
     trl__memory_fail_after(failing);
     int code = trl__redis_open(&settings, &redis, err);
@@ -274,7 +274,8 @@ static void a_lost_server_is_not_waited_for_twice(void **state)
     assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
     snprintf(where, sizeof where, "redis://127.0.0.1:%d/m", s.port);
     assert_int_equal(trl__redis_settings_read(where, &settings, &err), 0);
-    settings.timeout = settings.wait = 0.1;
+    settings.timeout = 2;
+    settings.wait = 0.1;
     assert_int_equal(trl__redis_open(&settings, &redis, &err), 0);
     trl__redis_request r = {.key = "a", .key_size = 1};
     assert_int_equal(trl__redis_run(redis, &r, 1, &err), 0);
