@@ -32,7 +32,7 @@ static int is_chosen(const char *name, const char *level)
 {
     trl__device *device;
     trl_error err;
-    if (trl__device_open(name, 0, &device, &err) < 0)
+    if (trl__device_open(name, &device, &err) < 0)
         return 0;
     int chosen = strcmp(device->info.level, level) == 0;
     trl__device_close(device);
@@ -48,7 +48,7 @@ static void open_devices(device_choice all[DEVICE_CHOICES])
     for (int i = 0; i < DEVICE_CHOICES; i++) {
         device_choice *d = &all[i];
         *d = choices[i];
-        if (trl__device_open(d->name, 0, &d->device, &d->why) < 0) {
+        if (trl__device_open(d->name, &d->device, &d->why) < 0) {
             d->device = NULL;
             continue;
         }

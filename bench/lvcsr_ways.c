@@ -65,9 +65,9 @@ void lvcsr_stage_open(lvcsr_stage *s, lvcsr_task *task, const lvcsr_system *syst
     bench_check(trl_extract_corpus(task->test, frontend, NULL, task->pool, task->findings, take_frames, &g, NULL, &err),
                 &err);
     trl_frontend_destroy(frontend);
-    bench_check(trl__device_open("cpu", 0, &s->device, &err), &err);
+    bench_check(trl__device_open("cpu", &s->device, &err), &err);
     bench_check(trl__device_load_model(s->device, system->model, task->pool, &s->parameters, &err), &err);
-    if (trl__device_open("opencl", 0, &s->opencl, &s->why) == 0 &&
+    if (trl__device_open("opencl", &s->opencl, &s->why) == 0 &&
         trl__device_load_model(s->opencl, system->model, task->pool, &s->opencl_parameters, &s->why) < 0) {
         trl__device_close(s->opencl);
         s->opencl = NULL;

@@ -315,7 +315,7 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     CORPUS_WORD_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
      "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0"},
     {0}};
 

@@ -513,7 +513,7 @@ static const cli_option options[] = {
      "frames are normalised as those of a stream: with --no-adapt, the same words as from a pipe"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
      "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0: who makes "
      "likelihoods; a device makes all of them ahead of the search"},
     {.name = "Threads inside an utterance, and likelihoods", .kind = CLI_GROUP},

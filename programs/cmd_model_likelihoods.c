@@ -84,7 +84,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "PLACE",
      "where the likelihoods go, as features go: x.trf, x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, npy:DIR"},
     {"list", 0, CLI_TEXT, offsetof(struct values, list), "FILE", "names, as in `trellis model convert`"},
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "DEVICE", "what computes; default cpu"},
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "DEVICE", "what computes; default cpu"},
     {0}};
 
 const cli_command cmd_model_likelihoods = {

@@ -524,7 +524,7 @@ static const cli_option options[] = {
     {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
      "for features and checkpoints, removed at the end (default MODEL.work)"},
     {"keep", 0, CLI_FLAG, offsetof(struct values, keep), NULL, "don't remove that folder"},
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
      "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0"},
     {0}};
 

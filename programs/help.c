@@ -87,8 +87,8 @@ static void text_options(FILE *out, const cli_option *options)
 
 void help_text(FILE *out, const cli_command *command)
 {
-    fprintf(out, "trellis %s - %s\n\nusage: trellis %s %s\n", command->name, command->summary, command->name,
-            command->synopsis);
+    fprintf(out, "trellis %s - %s\n\nusage: trellis %s%s%s\n", command->name, command->summary, command->name,
+            *command->synopsis ? " " : "", command->synopsis);
     paragraphs(out, command->description, text_paragraph);
     fprintf(out, "\nOptions:\n");
     text_options(out, command->options);

@@ -20,7 +20,7 @@ static inline void add_device(test_devices *d, const char *name)
 {
     trl_error why;
     d->name[d->count] = name;
-    if (trl__device_open(name, 0, &d->device[d->count], &why) == 0) {
+    if (trl__device_open(name, &d->device[d->count], &why) == 0) {
         d->count++;
     } else {
         printf("without %s: %s\n", name, why.text);

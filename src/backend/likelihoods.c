@@ -19,7 +19,7 @@ typedef struct work {
 static int begin(work *w, const trl_model *model, const char *device, trl_error *err)
 {
     size_t states = (size_t)model->tied_states;
-    int code = trl__device_open(device ? device : "cpu", 0, &w->device, err);
+    int code = trl__device_open(device ? device : "cpu", &w->device, err);
     if (code == 0)
         code = trl__device_load_model(w->device, model, NULL, &w->parameters, err);
     if (code == 0)

@@ -21,7 +21,7 @@ static int open_all(void **state)
 {
     (void)state;
     open_devices_of_drivers(&devices);
-    return trl__device_open("cpu:ref", 0, &reference, NULL);
+    return trl__device_open("cpu:ref", &reference, NULL);
 }
 
 static int close_all(void **state)
@@ -285,7 +285,7 @@ static void large_models_go_up_in_pages(void **state)
     for (size_t i = 0; i < 2; i++) {
         trl__device *device;
         setenv("FAKE_CUDA_MEMORY", memories[i], 1);
-        CHECK(trl__device_open("cuda:1", 0, &device, &err));
+        CHECK(trl__device_open("cuda:1", &device, &err));
         run_batch(device, r, 3, i == 0 ? 3 : 1, &got);
         trl__device_close(device);
         unsetenv("FAKE_CUDA_MEMORY");
@@ -369,13 +369,13 @@ static void wrong_names_are_explained(void **state)
     const char *const wrong[] = {"opencl:x", "opencl:0:fast", "opencl:0x", "opencl:-1", "opencl:999", "gpu", "opencl2"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         err.text[0] = '\0';
-        assert_true(trl__device_open(wrong[i], 0, &device, &err) < 0);
+        assert_true(trl__device_open(wrong[i], &device, &err) < 0);
         assert_null(device);
         assert_true(strlen(err.text) > 10);
     }
     if (is_small())
         return; /* the shape is chosen by a trial, which takes its time */
-    CHECK(trl__device_open("auto", 0, &device, &err));
+    CHECK(trl__device_open("auto", &device, &err));
     trl__device_close(device);
 }
 

@@ -59,7 +59,6 @@ typedef struct trl__kernel_argument {
 
 typedef struct trl__driver {
     const char *name;
-    int (*count)(void);
     int (*facts)(int index, trl__driver_facts *facts, trl_error *err);
     int (*open)(int index, void **device, trl_error *err); /* kernels are built here */
     void (*close)(void *device);
