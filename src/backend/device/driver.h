@@ -16,7 +16,8 @@
     X(PLACE_TILES, place_tiles)       \
     X(SCORE_TILES, score_tiles)       \
     X(SHARE_TILES, share_tiles)       \
-    X(SUM_TILES, sum_tiles)
+    X(SUM_TILES, sum_tiles)           \
+    X(BACKTRACK_ALONE, backtrack_alone)
 #define TRL__KERNELS_OF_ALL(X)            \
     X(PLACE_FRAMES, place_frames)         \
     X(SCORE_ROWS, score_rows)             \
@@ -25,7 +26,6 @@
     X(VITERBI, viterbi)                   \
     X(VITERBI_LARGE, viterbi_large)       \
     X(BACKTRACK, backtrack)               \
-    X(BACKTRACK_ALONE, backtrack_alone)   \
     X(FORWARD_BACKWARD, forward_backward) \
     X(SHARE_LANES, share_lanes)           \
     X(FIND_USED, find_used)               \
