@@ -30,6 +30,17 @@ for failure in "build:kernels do not build" "double:no double precision"; do
     [ "$(grep -c "can't be used" <<<"$err")" = 1 ] || wrong "it is said again: $err"
 done
 
+# ---- One that can be opened once: that is enough for many utterances ----
+expect 0 "$TRELLIS" features data --model cpu.trm -o frames.trf -q
+expect 0 "$TRELLIS" model likelihoods cpu.trm frames.trf -o cpu.ark
+utterances=${err%% *}
+[ "$utterances" -gt 1 ] || wrong "one utterance only: $err"
+expect 0 env FAIL_OPENCL=open FAIL_AFTER=1 "$TRELLIS" model likelihoods cpu.trm frames.trf -o device.ark -q --device opencl:0
+[ "$(stat -c %s cpu.ark)" = "$(stat -c %s device.ark)" ] || wrong "other likelihoods on the device"
+expect 3 env FAIL_OPENCL=open FAIL_AFTER=0 "$TRELLIS" model likelihoods cpu.trm frames.trf -o no.ark -q --device opencl:0
+contains "$err" "the device is not available" "a device that can't be opened"
+[ -e no.ark ] && wrong "likelihoods without a device"
+
 # ---- One that fails on the way ----
 # shellcheck source=tests/cli/alignments.bash
 source "$TRELLIS_SOURCE_DIR/tests/cli/alignments.bash"

@@ -1,8 +1,9 @@
 /* A layer between OpenCL's loader and a driver that works (OPENCL_LAYERS=this file), which makes a device fail as others do:
  *
+ *     FAIL_OPENCL=open      from call FAIL_AFTER on (counted from 0), the device can't be opened
  *     FAIL_OPENCL=build     kernels do not build
  *     FAIL_OPENCL=double    the device has no double precision
- *     FAIL_OPENCL=memory    from call FAIL_AFTER on (counted from 0), no buffer is made
+ *     FAIL_OPENCL=memory    from call FAIL_AFTER on, no buffer is made
  *     FAIL_OPENCL=lost      from call FAIL_AFTER on, waiting for a queue says that there is none
  *
  * Without FAIL_AFTER nothing fails, and the number of calls is told at the end. The device is said to be a graphics processor, so that
@@ -53,6 +54,17 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info wh
     return status;
 }
 
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
+                                             const cl_device_id *devices,
+                                             void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *),
+                                             void *user, cl_int *status)
+{
+    if (!fails_now("open"))
+        return driver->clCreateContext(properties, count, devices, tell, user, status);
+    *status = CL_DEVICE_NOT_AVAILABLE;
+    return NULL;
+}
+
 static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char **texts,
                                              const size_t *lengths, cl_int *status)
 {
@@ -94,6 +106,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     driver = target;
     memcpy(&layer, target, entries < sizeof layer / sizeof(void *) ? entries * sizeof(void *) : sizeof layer);
     layer.clGetDeviceInfo = get_device_info;
+    layer.clCreateContext = create_context;
     layer.clCreateProgramWithSource = create_program;
     layer.clCreateBuffer = create_buffer;
     layer.clFinish = finish;
