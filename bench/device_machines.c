@@ -179,7 +179,7 @@ void device_machines(const bench_options *o, const device_choice *devices, json_
 {
     machine_task task = make_task(o);
     device_row rows[DEVICE_CHOICES][OPERATIONS][METHODS];
-    double wanted[OPERATIONS];
+    double wanted[OPERATIONS] = {0};
     const int runs = o->tiny ? 1 : o->quick ? 2 : 5;
     draw_inputs(&task);
     tell_needs(&task, json_object_get(result, "roofline"));

@@ -48,7 +48,7 @@ static trl__device *open_graphics(const trl__backend *backend, int *troubles)
         ++*troubles;
     }
     for (int i = 0; i < count; i++) {
-        trl__device_sight sight;
+        trl__device_sight sight = {.is_graphics = 0};
         char name[200];
         backend->see(i, &sight);
         if (!sight.is_graphics)
@@ -87,16 +87,16 @@ static int open_named(const trl__device_name *name, trl__device **out, trl_error
     return open_best(out, err);
 }
 
-int trl__device_open(const char *text, trl__device **out, trl_error *err)
+int trl__device_open(const char *name, trl__device **out, trl_error *err)
 {
-    trl__device_name name;
+    trl__device_name parts;
     *out = NULL;
-    int code = trl_device_check_name(text, err);
-    if (code == 0 && strchr(text, ','))
-        return trl__group_open(text, out, err);
+    int code = trl_device_check_name(name, err);
+    if (code == 0 && strchr(name, ','))
+        return trl__group_open(name, out, err);
     if (code == 0)
-        code = trl__device_name_parse(text, strlen(text), &name, err);
-    return code < 0 ? code : open_named(&name, out, err);
+        code = trl__device_name_parse(name, strlen(name), &parts, err);
+    return code == 0 ? open_named(&parts, out, err) : code;
 }
 
 void trl__device_close(trl__device *device)

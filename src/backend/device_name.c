@@ -78,7 +78,7 @@ int trl__device_name_parse(const char *text, size_t length, trl__device_name *na
     if (rest && f->is_numbered && rest < end && *rest >= '0' && *rest <= '9') {
         if (!take_part(&rest, end, part, sizeof part) || part[strspn(part, "0123456789")])
             return fail_name(err, text, length, f);
-        name->index = atoi(part);
+        name->index = (int)strtol(part, NULL, 10);
     }
     if (rest && (!take_part(&rest, end, name->level, sizeof name->level) || rest || !is_level(f, name->level)))
         return fail_name(err, text, length, f);

@@ -33,7 +33,7 @@ static int fails_now(const char *what)
         return 0;
     const char *after = getenv("FAIL_AFTER");
     long call = atomic_fetch_add(&calls, 1);
-    return after && call >= atol(after);
+    return after && call >= strtol(after, NULL, 10);
 }
 
 static void tell_calls(void)

@@ -67,8 +67,8 @@ static int find_device(int index, cuda_device *id, const trl__cuda **cuda, trl_e
 
 static int facts(int index, trl__driver_facts *f, trl_error *err)
 {
-    const trl__cuda *cuda;
-    cuda_device id;
+    const trl__cuda *cuda = NULL;
+    cuda_device id = 0;
     size_t memory = 0;
     int code = find_device(index, &id, &cuda, err);
     if (code < 0)
@@ -137,8 +137,8 @@ static int load_kernels(cuda_opened *d, trl_error *err)
 
 static int open_device(int index, void **out, trl_error *err)
 {
-    const trl__cuda *cuda;
-    cuda_device id;
+    const trl__cuda *cuda = NULL;
+    cuda_device id = 0;
     int code = find_device(index, &id, &cuda, err);
     cuda_opened *d = code == 0 ? trl__alloc_zero(1, sizeof *d) : NULL;
     if (!d)
