@@ -11,6 +11,7 @@ typedef struct bench_options {
     int tiny;           /* within seconds, same keys: for tests, the figures mean nothing */
     const char *corpus; /* NULL: the benchmark's choice */
     const char *plot;   /* a picture to draw; NULL: none */
+    const char *device; /* opencl:1, cuda:1; NULL: the benchmark's choice */
 } bench_options;
 
 typedef struct bench {
@@ -35,6 +36,10 @@ void bench_check(int code, const trl_error *err); /* ends the program with the e
 /* A new folder for files of this run, under the build folder; and its end, with the files in it. */
 void bench_folder(char *path, size_t size);
 void bench_remove_folder(const char *path);
+
+/* "opencl:N" or "cuda:N", by family: the one that was asked for, else the first graphics processor, else 0. Whether it is there is not looked at. */
+#define BENCH_DEVICE_NAME 24
+void bench_device(const bench_options *options, const char *family, char name[BENCH_DEVICE_NAME]);
 
 /* ../shared/data/NAME; NULL when it is not there. */
 const char *bench_shared(const char *name, char path[4096]);

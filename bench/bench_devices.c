@@ -32,23 +32,26 @@ static int is_chosen(const char *name, const char *level)
 {
     trl__device *device;
     trl_error err;
-    if (trl__device_open(name, 0, &device, &err) < 0)
+    if (trl__device_open(name, &device, &err) < 0)
         return 0;
     int chosen = strcmp(device->info.level, level) == 0;
     trl__device_close(device);
     return chosen;
 }
 
-static void open_devices(device_choice all[DEVICE_CHOICES])
+static void open_devices(const bench_options *o, device_choice all[DEVICE_CHOICES])
 {
-    static const device_choice choices[DEVICE_CHOICES] = {{.name = "cpu", .is_main = 1},
-                                                          {.name = "opencl:0:cpu", .family = "opencl"},
-                                                          {.name = "opencl:0:gpu", .family = "opencl"},
-                                                          {.name = "cuda:0", .family = "cuda", .is_main = 1}};
+    char opencl[BENCH_DEVICE_NAME];
+    bench_device(o, "opencl", opencl);
+    all[0] = (device_choice){.name = "cpu", .is_main = 1};
+    all[1] = all[2] = (device_choice){.family = "opencl"};
+    snprintf(all[1].name, sizeof all[1].name, "%s:cpu", opencl);
+    snprintf(all[2].name, sizeof all[2].name, "%s:gpu", opencl);
+    all[3] = (device_choice){.family = "cuda", .is_main = 1};
+    bench_device(o, "cuda", all[3].name);
     for (int i = 0; i < DEVICE_CHOICES; i++) {
         device_choice *d = &all[i];
-        *d = choices[i];
-        if (trl__device_open(d->name, 0, &d->device, &d->why) < 0) {
+        if (trl__device_open(d->name, &d->device, &d->why) < 0) {
             d->device = NULL;
             continue;
         }
@@ -57,7 +60,7 @@ static void open_devices(device_choice all[DEVICE_CHOICES])
             continue;
         }
         d->is_processor = ((const trl__driven_device *)d->device)->facts.is_processor;
-        d->is_main = d->is_main || is_chosen("opencl:0", d->device->info.level);
+        d->is_main = d->is_main || is_chosen(opencl, d->device->info.level);
         d->empty_launch = device_empty_launch(d->device);
     }
     all[1].is_main = all[1].is_main || !all[2].is_main; /* none at all: one has to say so */
@@ -241,10 +244,21 @@ static void list(const device_task *t, const runner *r, const measured *own, jso
     device_table(operations, r->choice, "operation", "vs_avx2", rows, DEVICE_OPERATIONS);
 }
 
+static void tell_needs(const device_task *t, json_t *roofline)
+{
+    const double frames = device_task_frames(t);
+    for (int op = 0; op < DEVICE_OPERATIONS; op++) {
+        double flops, bytes;
+        device_task_needs(t, op, &flops, &bytes);
+        device_needs_per(roofline, "frame", op_name[op], flops / frames, bytes / frames, 0);
+    }
+}
+
 static void measure_operations(const bench_options *o, const device_choice *devices, json_t *result, json_t *operations)
 {
     device_task t = device_task_make(o);
     runner all[DEVICE_CHOICES];
+    tell_needs(&t, json_object_get(result, "roofline"));
     for (int i = 0; i < DEVICE_CHOICES; i++)
         open_runner(&t, &devices[i], &all[i]);
     measure(&t, all, o->tiny ? 1 : o->quick ? 5 : MOST_RUNS);
@@ -299,7 +313,8 @@ static int run(const bench_options *o, json_t *result)
     device_choice devices[DEVICE_CHOICES];
     json_t *operations = json_object();
     json_object_set_new(result, "operations", operations);
-    open_devices(devices);
+    json_object_set_new(result, "roofline", json_object());
+    open_devices(o, devices);
     measure_operations(o, devices, result, operations);
     measure_iterations(o, devices, result);
     device_machines(o, devices, result, operations);

@@ -1,4 +1,4 @@
-/* trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE] [--plot FILE] */
+/* trellis-bench NAME [--json FILE] [--quick] [--corpus PLACE] [--plot FILE] [--device NAME] */
 #include "../programs/large_blocks.h"
 #include "bench.h"
 
@@ -84,7 +84,8 @@ const char *bench_shared(const char *name, char path[4096])
 
 static int usage(void)
 {
-    fputs("usage: trellis-bench NAME [--json FILE] [--quick] [--tiny] [--corpus PLACE] [--plot FILE]\n", stderr);
+    fputs("usage: trellis-bench NAME [--json FILE] [--quick] [--tiny] [--corpus PLACE] [--plot FILE] [--device NAME]\n",
+          stderr);
     for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
         fprintf(stderr, "  %-12s %s\n", benches[i]->name, benches[i]->summary);
     return 2;
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
             options.corpus = argv[++i];
         else if (strcmp(argv[i], "--plot") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
             options.plot = argv[++i];
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc && argv[i + 1][0] != '-')
+            options.device = argv[++i];
         else if (argv[i][0] != '-' && !name)
             name = argv[i];
         else

@@ -120,7 +120,7 @@ static void expect(const train_set *set, const trl_lexicon *lexicon, const trl_m
     trl_findings *skipped;
     trl__alignment_writer *writer;
     trl__pass_result result;
-    bench_check(trl__device_open(how->device, 0, &pass.device, &err), &err);
+    bench_check(trl__device_open(how->device, &pass.device, &err), &err);
     bench_check(trl_pool_create(how->threads, &pass.pool, &err), &err);
     bench_check(trl_findings_create(&skipped, &err), &err);
     double wall = bench_wall_seconds(), cpu = bench_cpu_seconds();
@@ -185,7 +185,7 @@ static void measure_peak(train_bench *b)
 {
     trl_error err;
     trl__device *device;
-    bench_check(trl__device_open("cpu", 0, &device, &err), &err);
+    bench_check(trl__device_open("cpu", &device, &err), &err);
     b->peak = fmax(b->peak, bench_fma_peak(device->info.level));
     trl__device_close(device);
 }

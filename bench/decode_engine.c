@@ -13,7 +13,7 @@ void decode_engine_open(decode_engine *e, const trl_model *model, const trl_grap
     *e = (decode_engine){0};
     bench_check(trl__model_frontend_make(model, 0, &description, &e->frontend, &err), &err);
     trl_matrix_free(&description.transform);
-    bench_check(trl__device_open("cpu", 0, &e->device, &err), &err);
+    bench_check(trl__device_open("cpu", &e->device, &err), &err);
     bench_check(trl__device_load_model(e->device, model, NULL, &e->parameters, &err), &err);
     bench_check(trl__scorer_create(e->device, model->tied_states, &e->scorer, &err), &err);
     bench_check(trl__decoder_create(graph, &o, &e->decoder, &err), &err);

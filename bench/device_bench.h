@@ -8,7 +8,7 @@
 /* ---- Devices (bench_devices.c) ---- */
 
 typedef struct device_choice {
-    const char *name;
+    char name[32];
     const char *family;  /* "opencl": in keys; NULL: the processor's own kernels */
     trl__device *device; /* NULL: there is none */
     trl_error why;       /* … as this says */
@@ -69,6 +69,10 @@ device_task device_task_make(const bench_options *options);
 void device_task_free(device_task *task);
 /* Flops of the formulas, and bytes that must be read and written at least once. */
 void device_task_needs(const device_task *task, int operation, double *flops, double *bytes);
+double device_task_frames(const device_task *task); /* of all utterances */
+/* Adds what an operation needs per frame or arc, from which scripts/device-roofline tells what a device could reach. */
+void device_needs_per(json_t *roofline, const char *unit, const char *operation, double flops, double bytes,
+                      int is_double);
 
 /* ---- Tables (device_table.c) ---- */
 
@@ -86,7 +90,7 @@ void device_table(json_t *operations, const device_choice *device, const char *t
 
 /* ---- Transducers (device_machines.c) ---- */
 
-/* Every operation on transducers, on every device, into `operations`; fst_viterbi_opencl_vs_serial. */
+/* Every operation on transducers, on every device, into `operations`; their needs into `result`; fst_viterbi_opencl_vs_serial. */
 void device_machines(const bench_options *options, const device_choice *devices, json_t *result, json_t *operations);
 
 #endif

@@ -71,6 +71,17 @@ static void needs(const machine_task *task, int operation, double *flops, double
              (operation == TRL_TRANSDUCE_COUNTS ? task->arcs * 16 : 0);
 }
 
+/* Sums of paths are in doubles; best paths are not. */
+static void tell_needs(const machine_task *task, json_t *roofline)
+{
+    for (int op = 0; op < OPERATIONS; op++) {
+        double flops, bytes;
+        needs(task, op, &flops, &bytes);
+        device_needs_per(roofline, "arc", operation_name[op], flops / task->arcs, bytes / task->arcs,
+                         op != TRL_TRANSDUCE_VITERBI);
+    }
+}
+
 /* ---- Measuring ---- */
 
 static int add_weight(void *user, size_t index, const trl_transduction *result, trl_error *err)
@@ -168,9 +179,10 @@ void device_machines(const bench_options *o, const device_choice *devices, json_
 {
     machine_task task = make_task(o);
     device_row rows[DEVICE_CHOICES][OPERATIONS][METHODS];
-    double wanted[OPERATIONS];
+    double wanted[OPERATIONS] = {0};
     const int runs = o->tiny ? 1 : o->quick ? 2 : 5;
     draw_inputs(&task);
+    tell_needs(&task, json_object_get(result, "roofline"));
     for (int i = 0; i < DEVICE_CHOICES; i++) {
         if (devices[i].device) {
             measure(&task, &devices[i], devices[i].is_main ? runs : 1, wanted, rows[i]);

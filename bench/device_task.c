@@ -153,9 +153,27 @@ void device_task_free(device_task *t)
 
 /* ---- What an operation must do ---- */
 
+double device_task_frames(const device_task *t)
+{
+    return (double)t->count * FRAMES;
+}
+
+void device_needs_per(json_t *roofline, const char *unit, const char *operation, double flops, double bytes,
+                      int is_double)
+{
+    json_t *all = json_object_get(roofline, unit);
+    if (!all) {
+        all = json_object();
+        json_object_set_new(roofline, unit, all);
+    }
+    json_object_set_new(
+        all, operation,
+        json_pack("{s:f, s:f, s:s}", "flops", flops, "bytes", bytes, "precision", is_double ? "double" : "single"));
+}
+
 void device_task_needs(const device_task *t, int op, double *flops, double *bytes)
 {
-    double frames = (double)t->count * FRAMES, c = WORKLOAD_COMPONENTS, nodes = (double)t->count * NODES;
+    double frames = device_task_frames(t), c = WORKLOAD_COMPONENTS, nodes = (double)t->count * NODES;
     double parameters = nodes * c * (1 + 2 * DIM) * 4, lanes = frames * 2 * DIM * 4;
     *flops = 0;
     *bytes = 0;

@@ -171,7 +171,7 @@ static trl__alignment_store *align_evenly(const trl__training_data *data, const 
                       .search = trl__pass_search(&o),
                       .pool = pool};
     snprintf(path, sizeof path, "%s/even.tra", w->folder);
-    bench_check(trl__device_open("cpu", 0, &pass.device, &err), &err);
+    bench_check(trl__device_open("cpu", &pass.device, &err), &err);
     bench_check(trl__stats_create(model, &stats, &err), &err);
     bench_check(trl__alignment_writer_create(path, &writer, &err), &err);
     bench_check(trl__pass_run(&pass, stats, writer, w->findings, &result, &err), &err);

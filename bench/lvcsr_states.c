@@ -88,7 +88,7 @@ static double time_all(const trl_model *model, const states_size *z)
     trl_matrix frames = {0};
     double least = INFINITY;
     make_frames(&frames, z->frames);
-    bench_check(trl__device_open("cpu", 0, &device, &err), &err);
+    bench_check(trl__device_open("cpu", &device, &err), &err);
     bench_check(trl__device_load_model(device, model, NULL, &parameters, &err), &err);
     bench_check(trl__stream_create(device, &stream, &err), &err);
     trl__search all = {.frames = &frames, .begin = 0, .end = z->frames};

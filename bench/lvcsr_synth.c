@@ -171,7 +171,7 @@ static void report_device(lvcsr_bench *b, const synth_sizes *z, const lvcsr_stag
     lvcsr_cost costs[LVCSR_DEVICE_WAYS];
     double same;
     char text[100];
-    if (!stage->opencl) {
+    if (!stage->ahead) {
         printf("  no look-ahead by a device for %s: %s\n", stage->system->kind->name, stage->why.text);
         return;
     }
@@ -228,7 +228,7 @@ static const char *measure_kind(lvcsr_task *t, const synth_sizes *all, const lvc
     synth_sizes sizes = *all, *z = &sizes;
     for (int i = 0; i < z->beams; i++)
         z->beam[i] *= kind->widening;
-    lvcsr_stage_open(&stage, t, &system, z->timed);
+    lvcsr_stage_open(&stage, t, &system, z->timed, t->bench->options);
     fill_table(t, z, &stage, &table);
     report_accuracy(t->bench, kind, first_curve);
     report_ratios(t->bench, z, kind, &table);

@@ -53,7 +53,23 @@ static int take_frames(void *user, const trl_utterance *u, const trl_matrix *fra
     return code;
 }
 
-void lvcsr_stage_open(lvcsr_stage *s, lvcsr_task *task, const lvcsr_system *system, size_t every)
+/* The device that makes likelihoods ahead: the one that was asked for, else by the maker's own interface if possible. */
+static int open_ahead(lvcsr_stage *s, const bench_options *o, const char *family)
+{
+    char name[BENCH_DEVICE_NAME];
+    bench_device(o, family, name);
+    if ((o->device && strncmp(o->device, family, strlen(family)) != 0) ||
+        trl__device_open(name, &s->ahead, &s->why) < 0)
+        return 0;
+    if (trl__device_load_model(s->ahead, s->system->model, s->task->pool, &s->ahead_parameters, &s->why) == 0)
+        return 1;
+    trl__device_close(s->ahead);
+    s->ahead = NULL;
+    return 0;
+}
+
+void lvcsr_stage_open(lvcsr_stage *s, lvcsr_task *task, const lvcsr_system *system, size_t every,
+                      const bench_options *o)
 {
     trl_error err;
     trl_frontend_options description;
@@ -65,13 +81,10 @@ void lvcsr_stage_open(lvcsr_stage *s, lvcsr_task *task, const lvcsr_system *syst
     bench_check(trl_extract_corpus(task->test, frontend, NULL, task->pool, task->findings, take_frames, &g, NULL, &err),
                 &err);
     trl_frontend_destroy(frontend);
-    bench_check(trl__device_open("cpu", 0, &s->device, &err), &err);
+    bench_check(trl__device_open("cpu", &s->device, &err), &err);
     bench_check(trl__device_load_model(s->device, system->model, task->pool, &s->parameters, &err), &err);
-    if (trl__device_open("opencl", 0, &s->opencl, &s->why) == 0 &&
-        trl__device_load_model(s->opencl, system->model, task->pool, &s->opencl_parameters, &s->why) < 0) {
-        trl__device_close(s->opencl);
-        s->opencl = NULL;
-    }
+    if (!open_ahead(s, o, "cuda"))
+        open_ahead(s, o, "opencl");
 }
 
 void lvcsr_stage_close(lvcsr_stage *s)
@@ -80,9 +93,9 @@ void lvcsr_stage_close(lvcsr_stage *s)
         trl_matrix_free(&s->frames[i]);
     trl__free(s->frames);
     trl__parameters_free(s->parameters);
-    trl__parameters_free(s->opencl_parameters);
+    trl__parameters_free(s->ahead_parameters);
     trl__device_close(s->device);
-    trl__device_close(s->opencl);
+    trl__device_close(s->ahead);
 }
 
 /* ---- A search ---- */
@@ -114,9 +127,9 @@ static void open_runner(runner *r, const lvcsr_stage *s, const trl_decode_option
     trl_error err;
     trl__decode_options search = trl__search_options_of(o);
     *r = (runner){
-        .stage = s, .parameters = on_device ? s->opencl_parameters : s->parameters, .scale = trl__lattice_scale_of(o)};
-    bench_check(trl__searcher_create(&r->searcher, on_device ? s->opencl : s->device, s->system->model,
-                                     s->system->graph, &search, o, SHIFT, &err),
+        .stage = s, .parameters = on_device ? s->ahead_parameters : s->parameters, .scale = trl__lattice_scale_of(o)};
+    bench_check(trl__searcher_create(&r->searcher, on_device ? s->ahead : s->device, s->system->model, s->system->graph,
+                                     &search, o, SHIFT, &err),
                 &err);
 }
 

@@ -1,7 +1,7 @@
 /* Ways of searching with threads and likelihoods, timed utterance by utterance.
  *
  *     lvcsr_stage stage;
- *     lvcsr_stage_open(&stage, task, system, 30);                          // the model on the device, frames of each 30th utterance in memory
+ *     lvcsr_stage_open(&stage, task, system, 30, o);                       // the model on the device, frames of each 30th utterance in memory
  *     lvcsr_cost costs[LVCSR_WAYS];
  *     lvcsr_stage_time(&stage, beam, runs, costs);                         // every way, by turns
  *     lvcsr_stage_close(&stage);
@@ -59,12 +59,13 @@ typedef struct lvcsr_stage {
     trl_matrix *frames; /* by utterance */
     trl__device *device;
     trl__parameters *parameters;
-    trl__device *opencl; /* NULL: there is none, or it does not take the model */
-    trl__parameters *opencl_parameters;
+    trl__device *ahead; /* NULL: there is none, or it does not take the model */
+    trl__parameters *ahead_parameters;
     trl_error why; /* then */
 } lvcsr_stage;
 
-void lvcsr_stage_open(lvcsr_stage *stage, lvcsr_task *task, const lvcsr_system *system, size_t every);
+void lvcsr_stage_open(lvcsr_stage *stage, lvcsr_task *task, const lvcsr_system *system, size_t every,
+                      const bench_options *o);
 void lvcsr_stage_close(lvcsr_stage *stage);
 
 void lvcsr_stage_time(const lvcsr_stage *stage, double beam, int runs, lvcsr_cost costs[LVCSR_WAYS]);

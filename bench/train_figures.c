@@ -129,7 +129,7 @@ static searcher open_searcher(const workload *w)
 {
     trl_error err;
     searcher s = {.w = w};
-    bench_check(trl__device_open("cpu", 0, &s.device, &err), &err);
+    bench_check(trl__device_open("cpu", &s.device, &err), &err);
     bench_check(trl__device_load_model(s.device, w->model, NULL, &s.parameters, &err), &err);
     bench_check(trl__unit_map_create(w->model, w->lexicon, &s.map, &err), &err);
     bench_check(trl__aligner_create(s.device, &s.aligner, &err), &err);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <trellis/device.h>
 #include <trellis/file.h>
+#include <trellis/log.h>
 #include <unistd.h>
 
 #define LONGEST_LINE 200 /* bytes, of a text that is shown */
@@ -253,6 +255,11 @@ static int store(const cli_command *command, const cli_option *option, void *val
     switch (option->kind) {
     case CLI_FLAG: *(int *)(void *)place = 1; return 0;
     case CLI_TEXT: *(const char **)(void *)place = text; return 0;
+    case CLI_DEVICE: {
+        trl_error err;
+        *(const char **)(void *)place = text;
+        return trl_device_check_name(text, &err) < 0 ? cli_usage_error(command, "--%s: %s", option->name, err.text) : 0;
+    }
     case CLI_LIST: {
         cli_list *list = (cli_list *)(void *)place;
         if (list->count == CLI_LIST_MOST)
@@ -309,6 +316,12 @@ static int parse_option(const cli_command *command, char *word, char ***next, vo
     return store(command, option, values, text);
 }
 
+static void log_to_stderr(void *user, trl_log_level level, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "trellis: %s%s\n", level == TRL_LOG_WARNING ? "warning: " : "", text);
+}
+
 int cli_run(const cli_command *command, int argc, char **argv)
 {
     void *values = calloc(1, command->values_size);
@@ -328,6 +341,7 @@ int cli_run(const cli_command *command, int argc, char **argv)
         else
             arguments[count++] = word;
     }
+    trl_log_set(code == 0 && ((cli_common *)values)->quiet ? TRL_LOG_WARNING : TRL_LOG_INFO, log_to_stderr, NULL);
     if (code == 0 && ((cli_common *)values)->help)
         help_text(stdout, command);
     else if (code == 0 && ((cli_common *)values)->threads < 0)

@@ -22,6 +22,7 @@ enum { EXIT_CLEAN = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 typedef enum cli_kind {
     CLI_FLAG,   /* int, becomes 1 */
     CLI_TEXT,   /* const char * */
+    CLI_DEVICE, /* const char *, the name of a device */
     CLI_INT,    /* int */
     CLI_NUMBER, /* double */
     CLI_LIST,   /* cli_list: may be given several times */

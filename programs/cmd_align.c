@@ -315,8 +315,10 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     CORPUS_WORD_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
-     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0"},
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0 (of different "
+     "kinds, the last digits "
+     "depend on who was free; see `trellis devices`)"},
     {0}};
 
 const cli_command cmd_align = {

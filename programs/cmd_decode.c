@@ -4,6 +4,7 @@
 #include "decode_live.h"
 #include "decode_profile.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,17 +219,29 @@ static int is_graph_left_out(const char *model, const char *next)
     return code == TRL_EFORMAT || code == TRL_ENOENT || code == TRL_EUNSUPPORTED;
 }
 
+/* A graph may take half a minute to make: a wrong name should be told before. */
+static int look_for_inputs(const job *j, trl_error *err)
+{
+    for (int i = 0; i < j->sound_count; i++)
+        if (strcmp(j->sounds[i], "-") != 0 && access(j->sounds[i], F_OK) != 0)
+            return cli_error(err, TRL_ENOENT, "%s: can't open the corpus: %s", j->sounds[i], strerror(errno));
+    return 0;
+}
+
 static int read_graph(job *j, int count, char **arguments, trl_error *err)
 {
     int left_out = is_graph_left_out(arguments[0], arguments[1]);
     j->sounds = arguments + (left_out ? 1 : 2);
     j->sound_count = count - (left_out ? 1 : 2);
+    int code = look_for_inputs(j, err);
+    if (code < 0)
+        return code;
     if (left_out && isnan(j->values->acoustic_scale))
         j->options.acoustic_scale = trl_decode_large_defaults().acoustic_scale;
     if (left_out)
         return trl_graph_installed(arguments[0], j->model, say_line, (void *)(uintptr_t)&j->values->common, &j->graph,
                                    err); /* it is only read */
-    int code = trl_graph_read(arguments[1], &j->graph, err);
+    code = trl_graph_read(arguments[1], &j->graph, err);
     return code < 0 ? code : check_fit(j, arguments, err);
 }
 
@@ -513,9 +526,10 @@ static const cli_option options[] = {
      "frames are normalised as those of a stream: with --no-adapt, the same words as from a pipe"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
-     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0: who makes "
-     "likelihoods; a device makes all of them ahead of the search"},
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0 (of different "
+     "kinds, the last digits depend on who was free): who makes likelihoods; a device makes all of them ahead of the "
+     "search"},
     {.name = "Threads inside an utterance, and likelihoods", .kind = CLI_GROUP},
     {"search-threads", 0, CLI_INT, offsetof(struct values, search_threads), "N",
      "threads that search one utterance (default 1); the words are the same"},

@@ -425,7 +425,7 @@ static int run_index(void *values, int count, char **arguments)
            "input; prefix: parts of an input at the same time (up to 256 states)")
 #define DEVICE                                                                                                         \
     OPTION(                                                                                                            \
-        "device", 0, CLI_TEXT, device, "NAME",                                                                         \
+        "device", 0, CLI_DEVICE, device, "NAME",                                                                       \
         "cpu (default), opencl[:N], cuda[:N], or auto: a graphics processor where there is one; methods frontier and " \
         "all-arcs (see `trellis devices`)")
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")

@@ -18,6 +18,7 @@ typedef struct job {
     trl_model *model;
     trl_feature_reader *reader;
     trl_feature_writer *writer;
+    trl_likelihood_maker *maker;
     trl_matrix frames, scores;
     size_t utterances, rows;
 } job;
@@ -33,7 +34,7 @@ static int next(job *j, const char *features, trl_error *err)
                          "%s: utterance %s has frames of %zu values, the model's have %" PRId32
                          "; `trellis features --model` makes frames that fit",
                          features, id, j->frames.cols, trl_model_dim(j->model));
-    int code = trl_likelihoods(j->model, j->v->device, &j->frames, &j->scores, err);
+    int code = trl_likelihood_maker_run(j->maker, &j->frames, &j->scores, err);
     if (code == 0)
         code = trl_feature_writer_add(j->writer, id, &j->scores, err);
     j->utterances++;
@@ -46,6 +47,8 @@ static int work(job *j, char **operands, trl_error *err)
     int code = trl_model_import(operands[0], j->v->list, &j->model, err);
     if (code == 0)
         code = trl_feature_reader_open(operands[1], &j->reader, err);
+    if (code == 0)
+        code = trl_likelihood_maker_create(j->model, j->v->device, &j->maker, err);
     if (code == 0)
         code = trl_feature_writer_open(j->v->output, NULL, &j->writer, err);
     while (code == 0) {
@@ -76,6 +79,7 @@ static int run(void *values, int count, char **arguments)
     trl_matrix_free(&j.frames);
     trl_matrix_free(&j.scores);
     trl_feature_reader_close(j.reader);
+    trl_likelihood_maker_destroy(j.maker);
     trl_model_destroy(j.model);
     return code < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
@@ -84,7 +88,8 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "PLACE",
      "where the likelihoods go, as features go: x.trf, x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, npy:DIR"},
     {"list", 0, CLI_TEXT, offsetof(struct values, list), "FILE", "names, as in `trellis model convert`"},
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "DEVICE", "what computes; default cpu"},
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N or auto (see `trellis devices`)"},
     {0}};
 
 const cli_command cmd_model_likelihoods = {

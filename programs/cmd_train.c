@@ -524,8 +524,10 @@ static const cli_option options[] = {
     {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
      "for features and checkpoints, removed at the end (default MODEL.work)"},
     {"keep", 0, CLI_FLAG, offsetof(struct values, keep), NULL, "don't remove that folder"},
-    {"device", 0, CLI_TEXT, offsetof(struct values, device), "NAME",
-     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0"},
+    {"device", 0, CLI_DEVICE, offsetof(struct values, device), "NAME",
+     "cpu (default), cpu:avx2 …, opencl, opencl:N, cuda, cuda:N, auto; several with commas: cpu,cuda:0 (of different "
+     "kinds, the last digits "
+     "depend on who was free; see `trellis devices`)"},
     {0}};
 
 const cli_command cmd_train = {

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <trellis/log.h>
 #include <unistd.h>
 
 extern const cli_command cmd_align, cmd_corpus_check, cmd_corpus_split, cmd_decode, cmd_devices, cmd_features,
@@ -116,12 +115,6 @@ const cli_command *const cli_commands[] = {
     NULL,
 };
 
-static void log_to_stderr(void *user, trl_log_level level, const char *text)
-{
-    (void)user;
-    fprintf(stderr, "trellis: %s%s\n", level == TRL_LOG_WARNING ? "warning: " : "", text);
-}
-
 /* Started with a closed stream, its number must not go to a file we write. Using the stream then fails as it should. */
 static void occupy_streams(void)
 {
@@ -134,7 +127,6 @@ int main(int argc, char **argv)
 {
     occupy_streams();
     return_large_blocks();
-    trl_log_set(TRL_LOG_WARNING, log_to_stderr, NULL);
     if (argc < 2) {
         help_overview(stderr);
         return EXIT_USAGE;

@@ -20,7 +20,7 @@ typedef struct align_case {
 /* From a lexicon and a model: what is needed to align. */
 static inline void open_case(align_case *c, const char *device)
 {
-    must(trl__device_open(device, 0, &c->device, &err));
+    must(trl__device_open(device, &c->device, &err));
     must(trl__device_load_model(c->device, c->model, NULL, &c->parameters, &err));
     must(trl__unit_map_create(c->model, c->lexicon, &c->map, &err));
     must(trl__aligner_create(c->device, &c->aligner, &err));

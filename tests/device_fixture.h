@@ -1,7 +1,7 @@
 /* The devices of this machine that a test can be run on: the processor's levels, then each shape of the first OpenCL device's kernels, then a CUDA device,
  * which is the fake one as a rule.
  * Where OpenCL is missing, TRELLIS_NEEDS_OPENCL=1 in the environment makes that a failure instead of a smaller test. Under the address
- * and thread sanitizers drivers are left out: they bring a compiler and threads that are not built for them, and leak. */
+ * and thread sanitizers drivers are left out, as in a build without OpenCL: they bring a compiler and threads that are not built for them, and leak. */
 #ifndef TEST_DEVICE_FIXTURE_H
 #define TEST_DEVICE_FIXTURE_H
 
@@ -20,7 +20,7 @@ static inline void add_device(test_devices *d, const char *name)
 {
     trl_error why;
     d->name[d->count] = name;
-    if (trl__device_open(name, 0, &d->device[d->count], &why) == 0) {
+    if (trl__device_open(name, &d->device[d->count], &why) == 0) {
         d->count++;
     } else {
         printf("without %s: %s\n", name, why.text);
@@ -29,7 +29,7 @@ static inline void add_device(test_devices *d, const char *name)
     }
 }
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if !TRELLIS_OPENCL || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define WITH_DRIVERS 0
 #else
 #define WITH_DRIVERS 1

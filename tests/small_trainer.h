@@ -28,7 +28,7 @@ static inline void make_trainer(trainer *t, uint64_t seed, trl_em em, const char
     o.states = 1 + (int)(seed % 3);
     o.silence_states = 1;
     assert_int_equal(trl_model_create(t->speech.lexicon, NULL, t->speech.dim, &o, &t->model, &err), 0);
-    assert_int_equal(trl__device_open(device, 0, &t->device, &err), 0);
+    assert_int_equal(trl__device_open(device, &t->device, &err), 0);
     assert_int_equal(trl__aligner_create(t->device, &t->aligner, &err), 0);
     assert_int_equal(trl__unit_map_create(t->model, t->speech.lexicon, &t->map, &err), 0);
     t->estimate = (trl__estimate_options){.least_count = 1e-9, .least_variance = 1e-5, .least_probability = 1e-12};

@@ -33,6 +33,14 @@ typedef struct trl_device {
  * built (some seconds when a driver does that for the first time). Returns 0. Any thread. */
 TRL_API int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *err);
 
+/* Why a backend, "opencl" or "cuda", has no devices. 0: it has some; TRL_ENOENT: its driver is not installed, or finds none; TRL_EDEVICE: a
+ * driver is installed, but can't be used. Any thread. */
+TRL_API int trl_device_missing(const char *backend, trl_error *err);
+
+/* Is the text a device's name, or a list of names? Whether there is such a device is not looked at. Returns 0, or TRL_EINVAL, and says
+ * what names there are. Any thread. */
+TRL_API int trl_device_check_name(const char *text, trl_error *err);
+
 /* Which backends are built in: "cpu, opencl, cuda". */
 TRL_API const char *trl_device_backends(void);
 

@@ -289,7 +289,7 @@ static int set_up(trl__passes *p, trl_error *err)
     p->slots = trl__alloc_zero(p->slot_count, sizeof *p->slots);
     if (!p->slots)
         return trl__fail_memory(err);
-    code = trl__device_open(p->options.device ? p->options.device : "cpu", 0, &p->device, err);
+    code = trl__device_open(p->options.device ? p->options.device : "cpu", &p->device, err);
     if (code == 0)
         code = trl__device_check_threads(p->device, p->worker_count, err);
     return code == 0 && !p->options.likelihoods ? load_model(p, err) : code;

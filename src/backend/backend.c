@@ -1,62 +1,102 @@
 /* The registry of backends, and the calls that lead into them. */
 #include "backend/device_group.h"
+#include "backend/device_name.h"
 #include "backend/machine.h"
 #include "base/fail.h"
+#include "base/log_write.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <trellis/device.h>
 
 extern const trl__backend trl__cpu_backend, trl__opencl_backend, trl__cuda_backend;
 
+/* The later ones are faster where there are any. */
 static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend, &trl__cuda_backend};
 
-/* The first graphics processor of a backend that opens. */
-static int open_graphics(const trl__backend *backend, trl__device **out)
+/* ---- "auto" ---- */
+
+/* What "auto" tells, it tells once: some open a device for each piece of their work. */
+static atomic_int is_told;
+
+static void tell_trouble(const char *what, const trl_error *why)
 {
-    for (int i = 0; i < backend->devices(); i++) {
-        if (backend->open(NULL, i, out, NULL) < 0)
-            continue;
-        if (strcmp((*out)->info.level, "gpu") == 0)
-            return 1;
-        backend->close(*out);
+    if (!atomic_load(&is_told))
+        trl__log(TRL_LOG_WARNING, "%s can't be used: %s", what, why->text);
+}
+
+static void tell_choice(const trl__device *device, int troubles)
+{
+    const trl__device_info *info = &device->info;
+    if (atomic_exchange(&is_told, 1))
+        return;
+    if (troubles > 0 && strcmp(info->backend, "cpu") == 0)
+        trl__log(TRL_LOG_WARNING, "no graphics processor can be used; the processor goes on");
+    else
+        trl__log(TRL_LOG_INFO, "device: %s, %s", info->backend, info->name);
+}
+
+/* The first graphics processor of a backend that opens; NULL: none. Adds to *troubles what can't be used. */
+static trl__device *open_graphics(const trl__backend *backend, int *troubles)
+{
+    trl_error why;
+    trl__device *device;
+    int count = backend->devices(&why);
+    if (count < 0) {
+        tell_trouble(backend->name, &why);
+        ++*troubles;
     }
-    return 0;
+    for (int i = 0; i < count; i++) {
+        trl__device_sight sight = {.is_graphics = 0};
+        char name[200];
+        backend->see(i, &sight);
+        if (!sight.is_graphics)
+            continue;
+        if (backend->open(NULL, i, &device, &why) == 0)
+            return device;
+        snprintf(name, sizeof name, "%s:%d (%s)", backend->name, i, sight.name);
+        tell_trouble(name, &why);
+        ++*troubles;
+    }
+    return NULL;
 }
 
 /* A graphics processor, by its maker's own interface if possible; else, and when that one fails later, the processor, by our own
  * kernels. */
 static int open_best(trl__device **out, trl_error *err)
 {
-    trl__device *device = NULL, *reserve;
-    int code = trl__cpu_backend.open(NULL, 0, &reserve, err);
-    *out = reserve;
-    if (code < 0 || (!open_graphics(&trl__cuda_backend, &device) && !open_graphics(&trl__opencl_backend, &device)))
+    trl__device *device = NULL;
+    int troubles = 0, code = trl__cpu_backend.open(NULL, 0, out, err);
+    for (size_t i = sizeof backends / sizeof *backends; code == 0 && !device && i-- > 0;)
+        device = open_graphics(backends[i], &troubles);
+    if (code < 0)
         return code;
-    return trl__group_with_reserve(device, reserve, out, err);
+    tell_choice(device ? device : *out, troubles);
+    return device ? trl__group_with_reserve(device, *out, out, err) : 0;
 }
 
-/* "cpu:avx2" is level avx2 of backend cpu. */
-int trl__device_open(const char *name, int index, trl__device **out, trl_error *err)
+/* ---- Devices ---- */
+
+static int open_named(const trl__device_name *name, trl__device **out, trl_error *err)
 {
-    size_t length = strcspn(name, ":,");
-    const char *level = name[length] ? name + length + 1 : NULL;
+    const char *level = name->level[0] ? name->level : NULL;
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (strcmp(backends[i]->name, name->family) == 0)
+            return backends[i]->open(level, name->index, out, err);
+    return open_best(out, err);
+}
+
+int trl__device_open(const char *name, trl__device **out, trl_error *err)
+{
+    trl__device_name parts;
     *out = NULL;
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        const trl__backend *backend = backends[i];
-        if (strlen(backend->name) != length || memcmp(backend->name, name, length) != 0 || strchr(name, ','))
-            continue;
-        if (index < 0 || (index > 0 && index >= backend->devices()))
-            return trl__fail(err, TRL_EINVAL, "device %d of %s: there are %d, counted from 0", index, backend->name,
-                             backend->devices());
-        return backend->open(level, index, out, err);
-    }
-    if (strcmp(name, "auto") == 0)
-        return open_best(out, err);
-    if (strchr(name, ','))
+    int code = trl_device_check_name(name, err);
+    if (code == 0 && strchr(name, ','))
         return trl__group_open(name, out, err);
-    return trl__fail(err, TRL_EINVAL,
-                     "there is no device \"%s\"; what there is: cpu, opencl, opencl:N, cuda, cuda:N, auto, "
-                     "several of them with commas (see `trellis devices`)",
-                     name);
+    if (code == 0)
+        code = trl__device_name_parse(name, strlen(name), &parts, err);
+    return code == 0 ? open_named(&parts, out, err) : code;
 }
 
 void trl__device_close(trl__device *device)

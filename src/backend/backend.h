@@ -1,6 +1,6 @@
 /* The door: everything that computes on frames goes through a backend's device.
  *
- *     trl__device_open("cpu", 0, &device, err);                        // or a level: "cpu:ref", "cpu:avx2" …
+ *     trl__device_open("cpu", &device, err);                           // or a level: "cpu:ref", "cpu:avx2" …
  *     trl__device_load_model(device, model, pool, &parameters, err);   // packed for the device; shared by its streams
  *     trl__stream_create(device, &stream, err);                        // one per thread that works
  *     trl__stream_frames(stream, parameters, &search, 1, err);         // step 0: frames go up, transposed and centred
@@ -133,11 +133,19 @@ typedef struct trl__device_info {
     int32_t streams;                    /* that it takes to use all of it */
 } trl__device_info;
 
+/* What can be seen of a device before it is opened. */
+typedef struct trl__device_sight {
+    char name[128];
+    int is_graphics; /* or something else that is not the host's processor */
+} trl__device_sight;
+
 /* What a backend fills in; cpu/cpu_backend.c is the first. Slots hold the reference first, a faster kernel overrides
  * its own. */
 typedef struct trl__backend {
     const char *name;
-    int (*devices)(void);
+    /* How many there are. 0: none, and the error says what is missing; TRL_EDEVICE: a driver is installed, but can't be used. */
+    int (*devices)(trl_error *err);
+    void (*see)(int index, trl__device_sight *sight);
     int (*open)(const char *level, int index, trl__device **out, trl_error *err);
     void (*close)(trl__device *device);
 
@@ -198,9 +206,9 @@ struct trl__parameters {
 /* "cpu" (the best level of this machine, or TRELLIS_CPU's), or a level: "cpu:ref", the oracle in double; "cpu:scalar",
  * the plain sequential baseline; "cpu:base", "cpu:avx2", "cpu:avx512", "cpu:neon". "opencl", "opencl:N", "opencl:N:gpu",
  * "opencl:N:cpu": an OpenCL device, and the shape of its kernels. "cuda", "cuda:N": a CUDA device. "auto": the first graphics processor that opens, else cpu; when it
- * fails in mid-run, cpu goes on. "A,B": several at once (device_group.h).
+ * fails in mid-run, cpu goes on. The log tells once which one it is, and why others that are there are not. "A,B": several at once (device_group.h).
  * TRL_EINVAL names what there is; TRL_EDEVICE: no such device, or it can't be used. */
-int trl__device_open(const char *name, int index, trl__device **out, trl_error *err);
+int trl__device_open(const char *name, trl__device **out, trl_error *err);
 void trl__device_close(trl__device *device);
 /* TRL_EINVAL: fewer threads, with a stream each, than it takes to use all devices of a list. */
 int trl__device_check_threads(const trl__device *device, int threads, trl_error *err);

@@ -1,4 +1,5 @@
 #include "backend/device_group.h"
+#include "backend/device_name.h"
 #include "backend/machine.h"
 #include "base/fail.h"
 #include "base/log_write.h"
@@ -9,11 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST 8 /* members */
-
 typedef struct group {
     trl__device base;
-    trl__device *member[MOST];
+    trl__device *member[TRL__DEVICES_MOST];
     size_t count;
     trl__device *reserve; /* NULL: none; only one member then */
     atomic_int lost;      /* the member can't be used any more */
@@ -24,7 +23,7 @@ typedef struct group {
 
 typedef struct group_parameters {
     trl__parameters base;
-    trl__parameters *member[MOST];
+    trl__parameters *member[TRL__DEVICES_MOST];
     trl__parameters *reserve; /* made when they are needed, of */
     trl_model model;          /* whose arrays the caller keeps as long as these parameters */
 } group_parameters;
@@ -92,15 +91,8 @@ int trl__group_open(const char *names, trl__device **out, trl_error *err)
     while (code == 0) {
         char name[64];
         size_t length = strcspn(names, ",");
-        if (length == 0 || length >= sizeof name || g->count == MOST) {
-            code = trl__fail(err, TRL_EINVAL, "a list of devices has 1 to %d names, with commas between them", MOST);
-            break;
-        }
-        memcpy(name, names, length);
-        name[length] = '\0';
-        code = strcmp(name, "auto") == 0
-                   ? trl__fail(err, TRL_EINVAL, "auto is one device, chosen for you; it can't be in a list")
-                   : trl__device_open(name, 0, &g->member[g->count], err);
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        code = trl__device_open(name, &g->member[g->count], err);
         g->count += code == 0;
         names += length;
         if (*names++ != ',')
@@ -144,8 +136,7 @@ static int is_trouble(int code)
 static void say_lost(group *g, const trl_error *why)
 {
     if (atomic_exchange(&g->lost, 1) == 0)
-        trl__log(TRL_LOG_WARNING, "%s can't go on: %s. The processor does the rest", g->member[0]->info.name,
-                 why->text);
+        trl__log(TRL_LOG_WARNING, "%s fails: %s; the processor goes on", g->member[0]->info.name, why->text);
 }
 
 static int load_reserve(const group_parameters *p, const trl__parameters **out, trl_error *err)

@@ -4,20 +4,37 @@
 #include "backend/device_speed.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <trellis/device.h>
 
 #define FRAMES 512
 #define SECONDS 0.2
 
-extern const trl__backend trl__opencl_backend, trl__cuda_backend;
+extern const trl__backend trl__cpu_backend, trl__opencl_backend, trl__cuda_backend;
 
-static void try_device(trl_device *d)
+static const trl__backend *const backends[] = {&trl__cpu_backend, &trl__opencl_backend, &trl__cuda_backend};
+
+static size_t count_of(const trl__backend *backend)
+{
+    int count = backend->devices(NULL);
+    return count > 0 ? (size_t)count : 0;
+}
+
+/* Number `index` of a backend. */
+static void try_device(const trl__backend *backend, int index, trl_device *d)
 {
     trl__device *device = NULL;
+    trl__device_sight sight;
     trl_error err;
-    int code = trl__device_open(d->device, 0, &device, &err);
+    *d = (trl_device){.speed = 0};
+    if (backend == &trl__cpu_backend)
+        snprintf(d->device, sizeof d->device, "cpu");
+    else
+        snprintf(d->device, sizeof d->device, "%s:%d", backend->name, index);
+    backend->see(index, &sight);
+    snprintf(d->name, sizeof d->name, "%s", sight.name);
+    int code = trl__device_open(d->device, &device, &err);
     if (code == 0) {
-        snprintf(d->name, sizeof d->name, "%s", device->info.name);
         snprintf(d->level, sizeof d->level, "%s", device->info.level);
         d->memory = device->info.memory;
         code = trl__device_speed(device, FRAMES, SECONDS, &d->speed, &err);
@@ -30,16 +47,21 @@ static void try_device(trl_device *d)
 int trl_device_list(trl_device *devices, size_t room, size_t *count, trl_error *err)
 {
     (void)err;
-    size_t opencl = (size_t)trl__opencl_backend.devices(), cuda = (size_t)trl__cuda_backend.devices();
-    *count = 1 + opencl + cuda;
-    for (size_t i = 0; i < *count && i < room; i++) {
-        devices[i] = (trl_device){.device = "cpu"};
-        if (i > opencl)
-            snprintf(devices[i].device, sizeof devices[i].device, "cuda:%zu", i - 1 - opencl);
-        else if (i > 0)
-            snprintf(devices[i].device, sizeof devices[i].device, "opencl:%zu", i - 1);
-        try_device(&devices[i]);
-    }
+    *count = 0;
+    for (size_t b = 0; b < sizeof backends / sizeof *backends; b++)
+        for (size_t i = 0, there = count_of(backends[b]); i < there; i++, ++*count)
+            if (*count < room)
+                try_device(backends[b], (int)i, &devices[*count]);
+    return 0;
+}
+
+int trl_device_missing(const char *backend, trl_error *err)
+{
+    for (size_t b = 0; b < sizeof backends / sizeof *backends; b++)
+        if (strcmp(backends[b]->name, backend) == 0) {
+            int count = backends[b]->devices(err);
+            return count > 0 ? 0 : count == 0 ? TRL_ENOENT : count;
+        }
     return 0;
 }
 

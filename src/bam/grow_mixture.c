@@ -43,7 +43,7 @@ int trl__grower_create(int32_t dim, const trl_bam_options *options, trl_pool *po
     g->window = 2 * g->workers;
     g->work = trl__alloc_zero((size_t)g->workers, sizeof *g->work);
     g->local = trl__alloc_zero((size_t)g->window, sizeof *g->local);
-    int code = g->work && g->local ? trl__device_open("cpu", 0, &g->device, err) : trl__fail_memory(err);
+    int code = g->work && g->local ? trl__device_open("cpu", &g->device, err) : trl__fail_memory(err);
     if (code == 0)
         code = trl__model_new(dim, &g->model, err);
     for (int i = 0; code == 0 && i < g->workers; i++) {

@@ -433,8 +433,8 @@ int trl_decode_corpus(const trl_model *model, const trl_graph *graph, const trl_
     int code = decode_once(&j, corpus, pool, &own);
     if (may_leave_device(&j,
                          code)) { /* passes over the corpus begin again; what was delivered is not delivered twice */
-        trl__log(TRL_LOG_WARNING, "the device is left, the processor goes on after %zu utterances: %s", j.delivered,
-                 own.text);
+        trl__log(TRL_LOG_WARNING, "the device fails: %s; the processor goes on after %zu utterances", own.text,
+                 j.delivered);
         decoding_job again = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};
         again.options = j.options;
         again.options.device = "cpu";

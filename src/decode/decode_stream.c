@@ -108,7 +108,7 @@ static int set_up(trl_decode_stream *s, trl_error *err)
     if (code == 0)
         code = trl_extractor_begin(s->extractor, NULL, err);
     if (code == 0)
-        code = trl__device_open(device ? device : "cpu", 0, &s->device, err);
+        code = trl__device_open(device ? device : "cpu", &s->device, err);
     if (code == 0)
         code = trl__device_load_model(s->device, &first, NULL, &s->parameters, err);
     if (code < 0)

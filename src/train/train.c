@@ -210,7 +210,7 @@ static uint64_t fingerprint(const trl__training *t)
 static int prepare_data(trl__training *t, const trl_corpus *corpus, const trl_frontend *frontend, trl_error *err)
 {
     const trl_train_options *o = t->options;
-    int code = trl__device_open(o->device ? o->device : "cpu", 0, &t->device, err);
+    int code = trl__device_open(o->device ? o->device : "cpu", &t->device, err);
     if (code == 0)
         code = trl__device_check_threads(t->device, t->pool ? trl_pool_threads(t->pool) : 1, err);
     if (code == 0)

@@ -146,10 +146,10 @@ int trl__on_device_attach(trl_transduce_work *w, trl__device *device, trl_error 
 int trl__on_device_create(trl_transduce_work *w, trl_error *err)
 {
     trl__device *device;
-    int code = trl__device_open(w->options.device, 0, &device, err);
+    int code = trl__device_open(w->options.device, &device, err);
     if (code < 0)
         return code;
-    if (device->backend->machine_create || strcmp(w->options.device, "auto") != 0)
+    if (device->backend->machine_create)
         code = trl__on_device_attach(w, device, err);
     if (w->device)
         w->device->is_own = 1;
@@ -409,7 +409,7 @@ int trl__on_device_batch(const trl_transducer *t, const trl_transduce_options *o
     trl_transduce_destroy(y.w);
     *done = y.next;
     if (code < 0 && !y.each_failed && strcmp(options->device, "auto") == 0) {
-        trl__log(TRL_LOG_WARNING, "the device is left, the processor goes on from input %zu: %s", y.next + 1, own.text);
+        trl__log(TRL_LOG_WARNING, "the device fails: %s; the processor goes on from input %zu", own.text, y.next + 1);
         code = 0;
     }
     if (code < 0 && err)

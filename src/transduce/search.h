@@ -194,7 +194,7 @@ void trl__shared_copy_rows(trl_transduce_work *w, const trl__symbol *s, size_t h
 void trl__shared_add_runs(trl_transduce_work *w, const trl__walked *step, const double *alpha, trl__sum_cells *cells);
 void trl__serial_free(struct trl__serial *serial);
 
-/* On a device: opens w->options.device and sends the transducer up. w->device stays NULL where "auto" means the processor. */
+/* On a device: opens w->options.device and sends the transducer up. w->device stays NULL where it means the processor. */
 int trl__on_device_create(trl_transduce_work *w, trl_error *err);
 int trl__on_device_attach(trl_transduce_work *w, struct trl__device *device, trl_error *err); /* stays the caller's */
 void trl__on_device_free(struct trl__on_device *device);
@@ -209,7 +209,7 @@ int trl__on_device_batch(const trl_transducer *t, const trl_transduce_options *o
 
 static inline int trl__is_on_device(const trl_transduce_options *options)
 {
-    return options->device && strncmp(options->device, "cpu", 3) != 0;
+    return options->device && strcmp(options->device, "cpu") != 0;
 }
 
 /* log(e^a + e^b) for negative logarithms. */

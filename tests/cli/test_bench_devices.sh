@@ -47,4 +47,17 @@ for device, operations in there.items():
     # A path's node and arc per frame come down.
     assert overhead["backtrack"]["fetched_bytes"] >= 4 * 360 * 2 * 4, overhead["backtrack"]
 PYTHON
+
+# The documentation's rooflines are what the script makes of these counts.
+expect 0 "$python" "$TRELLIS_SOURCE_DIR/scripts/device-roofline" "$folder/result.json"
+[ "$(grep -c "^| [a-z_]* | [0-9]" <<<"$out")" = $((7 + 4)) ] || wrong "operations are missing: $out"
+while read -r line; do
+    grep -qxF -- "$line" "$TRELLIS_SOURCE_DIR/docs/opencl.md" || wrong "docs/opencl.md lacks: $line"
+done < <(grep . <<<"$out")
+
+# Another device than the first: where it is not there, that is what is said.
+if grep -q '"opencl:0:cpu"' "$folder/result.json"; then
+    expect 0 "$bench" devices --tiny --device opencl:99
+    contains "$out" "opencl:99: there " "the device that was asked for"
+fi
 finish

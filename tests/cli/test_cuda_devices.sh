@@ -94,6 +94,6 @@ expect 3 train -o no.trm --quiet --device cuda --threads 2
 contains "$err" "the device is lost" "a device that is lost, and not auto"
 [ -e no.trm ] && wrong "a model of half a training"
 expect 0 train -o lost.trm --device auto --threads 2
-contains "$err" "The processor does the rest" "the warning says so"
+contains "$err" "; the processor goes on" "the warning says so"
 same_as_cpu lost.trm
 finish

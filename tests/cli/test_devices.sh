@@ -5,7 +5,28 @@
 source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
 cd "$folder" || exit 1
 
-expect 3 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train no.tsv no.txt -o no.trm --device opencl:0:fast
+# A name that is none is the command line's fault, wherever a device can be chosen; a device that is not there is not.
+for command in "train no.tsv no.txt -o no.trm" "align no.trm no.tsv no.txt -o no" "decode no.trm no.trg no.tsv" \
+    "model likelihoods no.trm no.trf -o no.trf" "fst viterbi no.fst" "fst counts no.fst" "fst train no.fst"; do
+    for name in opencl:0:fast cpux cpu:foo cpu,foo auto,cpu; do
+        # shellcheck disable=SC2086
+        expect 2 "$TRELLIS" $command --device $name
+        contains "$err" "--device: " "$command --device $name"
+    done
+done
+printf '0 1 1 1\n1\n' >machine.txt
+"$TRELLIS" fst compile machine.txt -o machine.fst
+printf "1\t1\n" >pairs.txt
+echo 1 >strings.txt
+for operation in viterbi counts train; do
+    input=strings.txt
+    [ $operation = train ] && input=pairs.txt
+    expect 3 "$TRELLIS" fst $operation machine.fst $input -o no.out --device cpu,cpu
+    contains "$err" "transducers take one device" "fst $operation on two devices"
+done
+[ -e no.out ] && wrong "a result in spite of the device's name"
+expect 0 "$TRELLIS" fst viterbi machine.fst strings.txt --device cpu:ref
+[ "$out" = 1 ] || wrong "cpu:ref: $out"
 "$TRELLIS" version | grep -q "^backends: cpu" || wrong "version does not say which backends are in"
 "$TRELLIS" version | grep -q opencl || skip "this build is without OpenCL"
 [ -z "$TRELLIS_SANITIZE" ] || skip "the driver's own threads and code are not built for sanitizers"
@@ -14,6 +35,9 @@ expect 3 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train no.tsv no.txt -o no
 expect 0 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" devices
 contains "$out" "GFLOP/s  " "the processor is listed"
 grep -q opencl <<<"$out" && wrong "a device is listed where there is none"
+contains "$err" "opencl: there is no OpenCL device here" "what is missing"
+expect 0 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" devices -q
+[ -z "$err" ] || wrong "remarks with --quiet: $err"
 
 expect 0 "$TRELLIS" devices
 contains "$out" "GFLOP/s  " "the processor is listed"
@@ -26,9 +50,8 @@ done
 train() { "$TRELLIS" train data data/lexicon.txt --components 4 --iterations 2 --quiet "$@"; }
 
 expect 3 train -o no.trm --device opencl:99
-contains "$err" "OpenCL devices, counted from 0" "the message counts devices"
-expect 3 train -o no.trm --device opencl:0:fast
-contains "$err" "gpu or cpu" "the message names the shapes"
+contains "$err" "opencl:99: there " "the message has the name"
+contains "$err" ", counted from 0" "and counts devices"
 expect 3 env OCL_ICD_VENDORS="$folder/none" "$TRELLIS" train data data/lexicon.txt -o no.trm --device opencl
 contains "$err" "no OpenCL device" "the message says what is missing"
 [ -e no.trm ] && wrong "a model without a device"

@@ -82,6 +82,9 @@ cp tones.trm installed
 cp lexicon.txt installed/tones/tones.dict
 cp bigram.arpa installed/tones/tones.lm
 export TRELLIS_MODELS=$PWD/installed XDG_CACHE_HOME=$PWD/cache/below
+expect 3 "$TRELLIS" decode tones nothing.wav
+contains "$err" "nothing.wav" "sound that is missing"
+[[ $err != *"making the graph"* ]] || wrong "a graph is made before sounds are looked for: $err"
 mkdir cache
 expect 0 "$TRELLIS" decode tones sounds --beam 30
 contains "$err" "making the graph of tones, once: $XDG_CACHE_HOME/trellis/tones-" "the first time"

@@ -55,7 +55,7 @@ static void check_level(const char *level, const trl_model *model, const char *l
     trl_feature_reader *features;
     trl__source source;
     trl__kaldi_in in = {&source, 0, &err};
-    if (trl__device_open(level, 0, &device, &err) < 0)
+    if (trl__device_open(level, &device, &err) < 0)
         return; /* not on this machine */
     assert_int_equal(trl__device_load_model(device, model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__stream_create(device, &stream, &err), 0);

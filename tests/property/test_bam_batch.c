@@ -203,7 +203,7 @@ static void test_batch(void **state)
     trl__device *device;
     trl__stream *stream;
     int outcomes[3] = {0};
-    must(trl__device_open("cpu", 0, &device, &err));
+    must(trl__device_open("cpu", &device, &err));
     must(trl__stream_create(device, &stream, &err));
     trl__batch batch = {0};
     trl__batch_scorer scorer = {.device = device, .stream = stream};
@@ -273,7 +273,7 @@ static void test_memory(void **state)
     for (int i = 0; i < TIED; i++)
         tied[i] = roll_mixture(&d);
     trl_model *model = first_pass_model(tied);
-    must(trl__device_open("cpu", 0, &device, &err));
+    must(trl__device_open("cpu", &device, &err));
     must(trl__stream_create(device, &stream, &err));
     must(trl__device_load_model(device, model, NULL, &parameters, &err));
     must(trl_matrix_resize(&frames, FRAMES, DIM, &err));

@@ -72,7 +72,7 @@ static void assert_same_outcome(const outcome *got, const outcome *expected, ran
 static void run_on(const char *name, random_search **r, size_t at_once, outcome *o)
 {
     trl__device *device;
-    CHECK(trl__device_open(name, 0, &device, &err));
+    CHECK(trl__device_open(name, &device, &err));
     run_batch(device, r, MOST, at_once, o);
     trl__device_close(device);
 }
@@ -92,7 +92,7 @@ static void a_lost_device_loses_nothing(void **state)
         for (long calls = 1; warnings > 0;
              calls += 1 + calls / (WITH_DRIVERS ? 20 : 4)) { /* until it is not called so often */
             trl__device *device;
-            CHECK(trl__device_open("auto", 0, &device, &err));
+            CHECK(trl__device_open("auto", &device, &err));
             assert_string_equal(device->info.backend, "cuda");
             warnings = 0;
             wipe(r);
@@ -122,7 +122,7 @@ static void without_auto_the_failure_is_told(void **state)
     make_searches(r);
     const char *const names[] = {"cuda:1", "cuda:1,cpu"};
     for (size_t i = 0; i < 2; i++) {
-        CHECK(trl__device_open(names[i], 0, &device, &err));
+        CHECK(trl__device_open(names[i], &device, &err));
         CHECK(trl__device_load_model(device, &r[0]->model, NULL, &p, &err));
         CHECK(trl__stream_create(device, &stream, &err));
         lose(1, UNAVAILABLE);
@@ -152,7 +152,7 @@ static void members_take_turns(void **state)
     make_searches(r);
     run_on("cpu:ref", r, 1, &expected);
     trl__device *device;
-    CHECK(trl__device_open(name, 0, &device, &err));
+    CHECK(trl__device_open(name, &device, &err));
     for (int32_t i = 0; i < 2 * device->info.streams; i++) {
         run_batch(device, r, MOST, i % 2 ? MOST : 1, &got);
         assert_same_outcome(&got, &expected, r);
@@ -179,7 +179,7 @@ static void wrong_lists_are_explained(void **state)
         "cpu,", ",cpu", "cpu,,cpu", "cpu,auto", "cpu,gpu", "cpu,cpu,cpu,cpu,cpu,cpu,cpu,cpu,cpu", "cpu,cpu:"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         err.text[0] = '\0';
-        assert_true(trl__device_open(wrong[i], 0, &device, &err) < 0);
+        assert_true(trl__device_open(wrong[i], &device, &err) < 0);
         assert_null(device);
         assert_true(strlen(err.text) > 10);
     }

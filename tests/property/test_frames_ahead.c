@@ -95,7 +95,7 @@ static void log_batches(const char *device_name, random_search **r, int with_ahe
 {
     trl__device *device;
     const char *name = temp_path("calls");
-    CHECK(trl__device_open(device_name, 0, &device, &err));
+    CHECK(trl__device_open(device_name, &device, &err));
     log_calls(name);
     CHECK(run_batches(device, r, with_ahead));
     log_calls(NULL);
@@ -134,7 +134,7 @@ static int run_with_memory(random_search **r, long bytes, int with_ahead)
     char text[30];
     snprintf(text, sizeof text, "%ld", bytes);
     setenv("FAKE_CUDA_MEMORY", text, 1);
-    CHECK(trl__device_open("cuda:0", 0, &device, &err));
+    CHECK(trl__device_open("cuda:0", &device, &err));
     int code = run_batches(device, r, with_ahead);
     trl__device_close(device);
     unsetenv("FAKE_CUDA_MEMORY");

@@ -250,7 +250,7 @@ static const trl__raw_lattice *search_in_blocks(trl__decoder *d, trl__team *team
 {
     const trl__raw_lattice *raw;
     trl__scorer *scorer;
-    const trl__score_maker maker = {make_from_table, c->scores, 0};
+    const trl__score_maker maker = {make_from_table, c->scores, 0, 8};
     must(trl__scorer_create(NULL, c->model->tied_states, &scorer, &err));
     must(trl__scorer_share(scorer, team, NULL, &err));
     trl__scorer_begin_making(scorer, &maker, FRAMES);

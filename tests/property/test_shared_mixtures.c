@@ -109,7 +109,7 @@ static void test_rows(void **state)
         }
         trl__search search = {
             .frames = &frames, .end = FRAMES, .combine = TRL__MAX, .rows = 2, .row = rows, .scores = scores};
-        assert_int_equal(trl__device_open("cpu", 0, &device, &err), 0);
+        assert_int_equal(trl__device_open("cpu", &device, &err), 0);
         assert_int_equal(trl__device_load_model(device, m, NULL, &parameters, &err), 0);
         assert_int_equal(trl__stream_create(device, &stream, &err), 0);
         assert_int_equal(trl__stream_frames(stream, parameters, &search, 1, &err), 0);

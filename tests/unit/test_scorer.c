@@ -71,7 +71,7 @@ static void groups_have_the_scores_of_the_whole(void **state)
     trl__device *device;
     trl__parameters *parameters;
     trl__scorer *scorer;
-    assert_int_equal(trl__device_open("cpu", 0, &device, &err), 0);
+    assert_int_equal(trl__device_open("cpu", &device, &err), 0);
     assert_int_equal(trl__device_load_model(device, &model, NULL, &parameters, &err), 0);
     assert_int_equal(trl__scorer_create(device, TIED, &scorer, &err), 0);
     assert_int_equal(trl__scorer_begin(scorer, parameters, &frames, &err), 0);

@@ -43,9 +43,17 @@ static void processor_name(char *name, size_t size)
         fclose(file);
 }
 
-static int devices(void)
+static int devices(trl_error *err)
 {
+    (void)err;
     return 1;
+}
+
+static void see(int index, trl__device_sight *sight)
+{
+    (void)index;
+    *sight = (trl__device_sight){.is_graphics = 0};
+    processor_name(sight->name, sizeof sight->name);
 }
 
 static int open_level(const char *level, int index, trl__device **out, trl_error *err)
@@ -459,6 +467,7 @@ static int accumulate_soft(trl__stream *base, const trl__parameters *parameters,
 extern const trl__backend trl__cpu_backend;
 const trl__backend trl__cpu_backend = {.name = "cpu",
                                        .devices = devices,
+                                       .see = see,
                                        .open = open_level,
                                        .close = close_device,
                                        .buffer_create = buffer_create,

@@ -80,7 +80,7 @@ static inline double plain(wide x)
 {
     for (; x.exponent < 0 && x.value > 0; x.exponent++)
         x.value *= 0x1p-512;
-    for (; x.exponent > 0; x.exponent--)
+    for (; x.exponent > 0 && x.value > 0 && x.value < INFINITY; x.exponent--)
         x.value *= 0x1p512;
     return x.value;
 }

@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_image.h"
 #include "backend/cuda/cuda_library.h"
 #include "backend/device/device_backend.h"
+#include "backend/device_name.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -44,32 +45,32 @@ static int fail_status(const trl__cuda *cuda, trl_error *err, cuda_status status
 
 /* ---- Devices ---- */
 
-static int count_devices(void)
+static int count_devices(trl_error *err)
 {
-    const trl__cuda *cuda = trl__cuda_library(NULL);
-    int count = 0;
-    return cuda && cuda->device_count(&count) == CUDA_SUCCESS ? count : 0;
+    const trl__cuda *cuda;
+    int count = 0, code = trl__cuda_library(&cuda, err);
+    if (code < 0)
+        return code == TRL_ENOENT ? 0 : code;
+    cuda_status status = cuda->device_count(&count);
+    return status == CUDA_SUCCESS ? count : fail_status(cuda, err, status, "counting devices");
 }
 
 static int find_device(int index, cuda_device *id, const trl__cuda **cuda, trl_error *err)
 {
-    int count = 0;
-    *cuda = trl__cuda_library(err);
-    if (!*cuda)
-        return TRL_EDEVICE;
-    cuda_status status = (*cuda)->device_count(&count);
-    if (status != CUDA_SUCCESS)
-        return fail_status(*cuda, err, status, "counting devices");
-    if (index < 0 || index >= count)
-        return trl__fail(err, TRL_EINVAL, "cuda:%d: there are %d CUDA devices, counted from 0", index, count);
-    status = (*cuda)->device_get(id, index);
+    trl_error why;
+    int count = count_devices(&why);
+    if (count < 0 || trl__cuda_library(cuda, &why) < 0)
+        return trl__fail(err, TRL_EDEVICE, "%s", why.text);
+    if (index >= count)
+        return trl__device_name_beyond("cuda", "CUDA", index, count, err);
+    cuda_status status = (*cuda)->device_get(id, index);
     return status == CUDA_SUCCESS ? 0 : fail_status(*cuda, err, status, "asking for the device");
 }
 
 static int facts(int index, trl__driver_facts *f, trl_error *err)
 {
-    const trl__cuda *cuda;
-    cuda_device id;
+    const trl__cuda *cuda = NULL;
+    cuda_device id = 0;
     size_t memory = 0;
     int code = find_device(index, &id, &cuda, err);
     if (code < 0)
@@ -138,8 +139,8 @@ static int load_kernels(cuda_opened *d, trl_error *err)
 
 static int open_device(int index, void **out, trl_error *err)
 {
-    const trl__cuda *cuda;
-    cuda_device id;
+    const trl__cuda *cuda = NULL;
+    cuda_device id = 0;
     int code = find_device(index, &id, &cuda, err);
     cuda_opened *d = code == 0 ? trl__alloc_zero(1, sizeof *d) : NULL;
     if (!d)
@@ -299,7 +300,6 @@ static int follow(void *queue, void *other, trl_error *err)
 }
 
 static const trl__driver driver = {.name = "cuda",
-                                   .count = count_devices,
                                    .facts = facts,
                                    .open = open_device,
                                    .close = close_device,
@@ -315,9 +315,14 @@ static const trl__driver driver = {.name = "cuda",
                                    .host_create = host_create,
                                    .host_destroy = host_destroy};
 
+static void see(int index, trl__device_sight *sight)
+{
+    trl__driven_see(&driver, index, sight);
+}
+
 static int open_cuda(const char *level, int index, trl__device **out, trl_error *err)
 {
     return trl__driven_open(&trl__cuda_backend, &driver, level, index, out, err);
 }
 
-const trl__backend trl__cuda_backend = TRL__DRIVEN_BACKEND("cuda", count_devices, open_cuda);
+const trl__backend trl__cuda_backend = TRL__DRIVEN_BACKEND("cuda", count_devices, see, open_cuda);

@@ -3,10 +3,9 @@
 #include "base/fail.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
 static trl__cuda library;
-static char trouble[200];
+static trl_error trouble; /* code 0: none */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void begin_library(void)
@@ -19,32 +18,31 @@ static void begin_library(void)
     library.driver_version(&version);
     library.error_name(status, &name);
     if (status == CUDA_ERROR_NO_DEVICE)
-        snprintf(trouble, sizeof trouble, "NVIDIA's driver is installed, but it has no device");
+        trl__fail(&trouble, TRL_ENOENT, "NVIDIA's driver is installed, but it has no device");
     else
-        snprintf(trouble, sizeof trouble, "NVIDIA's driver (CUDA %d.%d) can't be used: %s (%d)", version / 1000,
-                 version % 1000 / 10, name ? name : "?", status);
+        trl__fail(&trouble, TRL_EDEVICE, "NVIDIA's driver (CUDA %d.%d) can't be used: %s (%d)", version / 1000,
+                  version % 1000 / 10, name ? name : "?", status);
 }
 
 static void load(void)
 {
-    void *handle = trl__run_time_library("libcuda.so.1", "libcuda.so");
-    if (!handle) {
-        snprintf(trouble, sizeof trouble, "libcuda.so.1, which comes with NVIDIA's driver, is not installed");
+    void *handle;
+    int code = trl__run_time_library("libcuda.so.1", "libcuda.so", &handle, &trouble);
+    if (code == TRL_ENOENT)
+        trl__fail(&trouble, code, "libcuda.so.1, which comes with NVIDIA's driver, is not installed");
+    if (code < 0)
         return;
-    }
-#define FIND(name, symbol, parameters)                                          \
-    if (!trouble[0] && !trl__run_time_function(handle, #symbol, &library.name)) \
-        snprintf(trouble, sizeof trouble, "NVIDIA's driver is too old: it has no %s; CUDA 11 has it", #symbol);
+#define FIND(name, symbol, parameters)                                                \
+    if (trouble.code == 0 && !trl__run_time_function(handle, #symbol, &library.name)) \
+        trl__fail(&trouble, TRL_EDEVICE, "NVIDIA's driver is too old: it has no %s; CUDA 11 has it", #symbol);
     TRL__CUDA_FUNCTIONS(FIND)
-    if (!trouble[0])
+    if (trouble.code == 0)
         begin_library();
 }
 
-const trl__cuda *trl__cuda_library(trl_error *err)
+int trl__cuda_library(const trl__cuda **out, trl_error *err)
 {
     pthread_once(&once, load);
-    if (!trouble[0])
-        return &library;
-    trl__fail(err, TRL_EDEVICE, "there is no CUDA device here: %s", trouble);
-    return NULL;
+    *out = trouble.code == 0 ? &library : NULL;
+    return *out ? 0 : trl__fail(err, trouble.code, "there is no CUDA device here: %.800s", trouble.text);
 }

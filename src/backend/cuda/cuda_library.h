@@ -71,7 +71,7 @@ typedef struct trl__cuda {
 #undef TRL__CUDA_POINTER
 } trl__cuda;
 
-/* NULL: there is none here, or one that can't be used; the error says why. Any thread. */
-const trl__cuda *trl__cuda_library(trl_error *err);
+/* TRL_ENOENT: there is no driver here, or it has no device; TRL_EDEVICE: there is one that can't be used. Any thread. */
+int trl__cuda_library(const trl__cuda **out, trl_error *err);
 
 #endif

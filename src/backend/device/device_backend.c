@@ -16,28 +16,6 @@
 
 /* ---- Devices ---- */
 
-/* "2:gpu": the device's number, then the shape; both may be missing. */
-static int parse_level(const char *level, int *index, const char **shape, trl_error *err)
-{
-    char *end = NULL;
-    *shape = NULL;
-    if (!level)
-        return 0;
-    long number = strtol(level, &end, 10);
-    if (end != level) {
-        *index = number >= 0 && number < 1000 ? (int)number : -1;
-        *shape = *end == ':' ? end + 1 : NULL;
-        level = *shape ? *shape : end;
-    } else {
-        *shape = level;
-    }
-    if ((*shape && strcmp(*shape, "gpu") != 0 && strcmp(*shape, "cpu") != 0) || (!*shape && *level))
-        return trl__fail(err, TRL_EINVAL,
-                         "device \"%s\": a number from 0, then the shape of the kernels, gpu or cpu: 0, 0:gpu, cpu",
-                         level);
-    return 0;
-}
-
 /* The shape that the device's type suggests, unless the other one is much faster, or the only one that works. Less than that would be
  * chance: the same device should have the same shape every time. */
 static void choose_shape(trl__driven_device *device)
@@ -51,16 +29,24 @@ static void choose_shape(trl__driven_device *device)
         device->tiles = !device->tiles;
 }
 
-int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *level, int index,
+void trl__driven_see(const trl__driver *driver, int index, trl__device_sight *sight)
+{
+    trl__driver_facts facts;
+    *sight = (trl__device_sight){.is_graphics = 0};
+    if (driver->facts(index, &facts, NULL) < 0)
+        return;
+    memcpy(sight->name, facts.name, sizeof sight->name);
+    sight->is_graphics = !facts.is_processor;
+}
+
+int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *shape, int index,
                      trl__device **out, trl_error *err)
 {
-    const char *shape;
     *out = NULL;
-    int code = parse_level(level, &index, &shape, err);
-    trl__driven_device *device = code == 0 ? trl__alloc_zero(1, sizeof *device) : NULL;
+    trl__driven_device *device = trl__alloc_zero(1, sizeof *device);
     if (!device)
-        return code < 0 ? code : trl__fail_memory(err);
-    code = driver->facts(index, &device->facts, err);
+        return trl__fail_memory(err);
+    int code = driver->facts(index, &device->facts, err);
     if (code == 0 && !device->facts.has_double)
         code = trl__fail(err, TRL_EDEVICE, "%s:%d (%s) has no double precision, which sums need", driver->name, index,
                          device->facts.name);

@@ -105,8 +105,9 @@ typedef struct trl__driven_stream {
     trl__room page, page_items; /* of a model that does not fit, and what is computed with them */
 } trl__driven_stream;
 
-/* "N", "N:gpu", "N:cpu", "gpu", "cpu" or NULL, as the level of a device's name. */
-int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *level, int index,
+void trl__driven_see(const trl__driver *driver, int index, trl__device_sight *sight);
+/* shape: "gpu", "cpu", or NULL: the one that suits the device. */
+int trl__driven_open(const trl__backend *backend, const trl__driver *driver, const char *shape, int index,
                      trl__device **out, trl_error *err);
 
 /* ---- For the files of this folder ---- */
@@ -204,10 +205,10 @@ int trl__driven_load_model(trl__device *device, const trl_model *model, trl_pool
                            trl_error *err);
 void trl__driven_free_model(trl__parameters *base);
 
-/* A backend is its name, the number of its devices, and how one is opened. */
-#define TRL__DRIVEN_BACKEND(name, devices, open)                                                                       \
+/* A backend is its name, the number of its devices, and how one is seen and opened. */
+#define TRL__DRIVEN_BACKEND(name, devices, see, open)                                                                  \
     {                                                                                                                  \
-        name, devices, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,                 \
+        name, devices, see, open, trl__driven_close, trl__driven_buffer_create, trl__driven_buffer_destroy,            \
             trl__driven_upload, trl__driven_download, trl__driven_stream_create, trl__driven_stream_destroy,           \
             trl__driven_wait, trl__driven_load_model, trl__driven_free_model, trl__driven_frames, trl__driven_score,   \
             trl__driven_viterbi, trl__driven_backtrack, trl__driven_accumulate, trl__driven_forward_backward,          \

@@ -17,7 +17,8 @@
     X(PLACE_TILES, place_tiles)       \
     X(SCORE_TILES, score_tiles)       \
     X(SHARE_TILES, share_tiles)       \
-    X(SUM_TILES, sum_tiles)
+    X(SUM_TILES, sum_tiles)           \
+    X(BACKTRACK_ALONE, backtrack_alone)
 #define TRL__KERNELS_OF_ALL(X)            \
     X(PLACE_FRAMES, place_frames)         \
     X(SCORE_ROWS, score_rows)             \
@@ -26,7 +27,6 @@
     X(VITERBI, viterbi)                   \
     X(VITERBI_LARGE, viterbi_large)       \
     X(BACKTRACK, backtrack)               \
-    X(BACKTRACK_ALONE, backtrack_alone)   \
     X(FORWARD_BACKWARD, forward_backward) \
     X(SHARE_LANES, share_lanes)           \
     X(FIND_USED, find_used)               \
@@ -60,7 +60,6 @@ typedef struct trl__kernel_argument {
 
 typedef struct trl__driver {
     const char *name;
-    int (*count)(void);
     int (*facts)(int index, trl__driver_facts *facts, trl_error *err);
     int (*open)(int index, void **device, trl_error *err); /* kernels are built here */
     void (*close)(void *device);

@@ -2,8 +2,11 @@
 #ifndef TRL_BACKEND_DEVICE_RUN_TIME_LIBRARY_H
 #define TRL_BACKEND_DEVICE_RUN_TIME_LIBRARY_H
 
-/* The first of two names that loads; NULL: neither does. It stays until the program ends. */
-void *trl__run_time_library(const char *name, const char *other);
+#include <trellis/error.h>
+
+/* The library, or where it is not installed the one with the other name. It stays until the program ends. TRL_ENOENT: neither is installed;
+ * TRL_EDEVICE: it is, but can't be loaded. */
+int trl__run_time_library(const char *name, const char *other, void **library, trl_error *err);
 /* Puts the address of a function into the pointer to a function that `function` points to. 0: the library does not have it. */
 int trl__run_time_function(void *library, const char *name, void *function);
 

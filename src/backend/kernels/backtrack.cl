@@ -56,6 +56,8 @@ KERNEL void backtrack(GLOBAL const char *records, GLOBAL const device_byte *back
         last[GROUP] = node;
 }
 
+#if defined __OPENCL_VERSION__
+
 /* For a processor: one item, which walks. */
 KERNEL void backtrack_alone(GLOBAL const char *records, GLOBAL const device_byte *back, GLOBAL int *path,
                             GLOBAL int *last)
@@ -76,3 +78,5 @@ KERNEL void backtrack_alone(GLOBAL const char *records, GLOBAL const device_byte
     }
     last[GROUP] = node;
 }
+
+#endif

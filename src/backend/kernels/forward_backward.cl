@@ -18,9 +18,9 @@ FUNCTION log_sum empty_log_sum(void)
 FUNCTION log_sum add_logarithm(log_sum sum, double value)
 {
     if (value > sum.best) {
-        sum.rest = sum.best == MINUS_INFINITY ? 0.0 : (1.0 + sum.rest) * EXP(sum.best - value);
+        sum.rest = sum.best == MINUS_INFINITY ? sum.rest : (1.0 + sum.rest) * EXP(sum.best - value);
         sum.best = value;
-    } else if (value > sum.best - 40.0) { /* less does not reach the last bit */
+    } else if (!(value <= sum.best - 40.0)) { /* less does not reach the last bit; what is no number makes the sum none */
         sum.rest += EXP(value - sum.best);
     }
     return sum;
@@ -28,7 +28,7 @@ FUNCTION log_sum add_logarithm(log_sum sum, double value)
 
 FUNCTION double value_of(log_sum sum)
 {
-    return sum.rest > 0.0 ? sum.best + LOG(1.0 + sum.rest) : sum.best;
+    return sum.rest == 0.0 ? sum.best : sum.best + LOG(1.0 + sum.rest);
 }
 
 /* Where the arc a of node n comes from, one frame before t. */

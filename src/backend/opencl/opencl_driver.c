@@ -1,5 +1,6 @@
 /* OpenCL 1.2 as a driver. Devices of all platforms are numbered through, in the order the runtime has them. */
 #include "backend/device/device_backend.h"
+#include "backend/device_name.h"
 #if TRELLIS_OPENCL
 #include "backend/kernels/kernel_source.h"
 #include "backend/opencl/opencl_library.h"
@@ -45,7 +46,7 @@ static cl_uint find_devices(const trl__opencl *cl, cl_device_id ids[MOST_DEVICES
 {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint platform_count = 0, count = 0;
-    if (!cl || cl->clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count) != CL_SUCCESS)
+    if (cl->clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count) != CL_SUCCESS)
         return 0;
     for (cl_uint p = 0; p < platform_count && p < MOST_PLATFORMS; p++) {
         cl_uint found = 0, room = MOST_DEVICES - count;
@@ -55,24 +56,31 @@ static cl_uint find_devices(const trl__opencl *cl, cl_device_id ids[MOST_DEVICES
     return count;
 }
 
-static int count_devices(void)
+static int count_devices(trl_error *err)
 {
     cl_device_id ids[MOST_DEVICES];
-    return (int)find_devices(trl__opencl_library(), ids);
+    const trl__opencl *cl;
+    int code = trl__opencl_library(&cl, err);
+    if (code < 0)
+        return code == TRL_ENOENT ? 0 : code;
+    int count = (int)find_devices(cl, ids);
+    if (count == 0)
+        trl__fail(err, TRL_ENOENT,
+                  "there is no OpenCL device here: the loader libOpenCL is installed, but no driver; install the "
+                  "device's, or pocl-opencl-icd for the processor");
+    return count;
 }
 
-static int find_device(int index, cl_device_id *id, trl_error *err)
+static int find_device(int index, const trl__opencl **cl, cl_device_id *id, trl_error *err)
 {
     cl_device_id ids[MOST_DEVICES];
-    const trl__opencl *cl = trl__opencl_library();
-    cl_uint count = find_devices(cl, ids);
-    if (count == 0)
-        return trl__fail(err, TRL_EDEVICE, "there is no OpenCL device here: %s",
-                         cl ? "the loader libOpenCL is installed, but no driver; install the device's, or "
-                              "pocl-opencl-icd for the processor"
-                            : "libOpenCL.so.1 is not installed");
-    if (index < 0 || (cl_uint)index >= count)
-        return trl__fail(err, TRL_EINVAL, "opencl:%d: there are %u OpenCL devices, counted from 0", index, count);
+    trl_error why;
+    int count = count_devices(&why);
+    if (count <= 0 || trl__opencl_library(cl, &why) < 0)
+        return trl__fail(err, TRL_EDEVICE, "%s", why.text);
+    if (index >= count)
+        return trl__device_name_beyond("opencl", "OpenCL", index, count, err);
+    find_devices(*cl, ids);
     *id = ids[index];
     return 0;
 }
@@ -90,9 +98,9 @@ static int has_long_atomics(const trl__opencl *cl, cl_device_id id)
 
 static int facts(int index, trl__driver_facts *f, trl_error *err)
 {
-    cl_device_id id;
-    const trl__opencl *cl = trl__opencl_library();
-    int code = find_device(index, &id, err);
+    cl_device_id id = NULL;
+    const trl__opencl *cl = NULL;
+    int code = find_device(index, &cl, &id, err);
     cl_device_type type = 0;
     cl_device_fp_config doubles = 0;
     cl_ulong memory = 0, largest = 0;
@@ -123,7 +131,7 @@ static void close_device(void *handle)
     trl__free(d);
 }
 
-/* The first lines of what the compiler says. */
+/* The beginning of what the compiler says, in one line. */
 static int fail_build(const opencl_device *d, trl_error *err, cl_int status)
 {
     char log[600] = "";
@@ -131,8 +139,12 @@ static int fail_build(const opencl_device *d, trl_error *err, cl_int status)
     d->cl->clGetProgramBuildInfo(d->program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *whole = trl__alloc_zero(size + 1, 1);
     if (whole && d->cl->clGetProgramBuildInfo(d->program, d->id, CL_PROGRAM_BUILD_LOG, size, whole, NULL) == CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
+        snprintf(log, sizeof log, "%s", whole + strspn(whole, "\n"));
     trl__free(whole);
+    for (size_t end = strlen(log); end > 0 && log[end - 1] == '\n'; end--)
+        log[end - 1] = '\0';
+    for (char *line = strchr(log, '\n'); line; line = strchr(line, '\n'))
+        *line = ' ';
     return trl__fail(err, TRL_EDEVICE, "OpenCL: the kernels do not build (%d): %s", (int)status, log);
 }
 
@@ -153,12 +165,13 @@ static int build(opencl_device *d, trl_error *err)
 
 static int open_device(int index, void **out, trl_error *err)
 {
-    cl_device_id id;
-    int code = find_device(index, &id, err);
+    cl_device_id id = NULL;
+    const trl__opencl *cl = NULL;
+    int code = find_device(index, &cl, &id, err);
     opencl_device *d = code == 0 ? trl__alloc_zero(1, sizeof *d) : NULL;
     if (!d)
         return code < 0 ? code : trl__fail_memory(err);
-    d->cl = trl__opencl_library();
+    d->cl = cl;
     d->id = id;
     code = build(d, err);
     if (code < 0) {
@@ -314,7 +327,6 @@ static int follow(void *queue, void *other, trl_error *err)
 }
 
 static const trl__driver driver = {.name = "opencl",
-                                   .count = count_devices,
                                    .facts = facts,
                                    .open = open_device,
                                    .close = close_device,
@@ -334,8 +346,9 @@ static const trl__driver driver = {.name = "opencl",
 #else /* built without OpenCL's headers */
 #include "base/fail.h"
 
-static int count_devices(void)
+static int count_devices(trl_error *err)
 {
+    trl__fail(err, TRL_ENOENT, "there is no OpenCL device here: this trellis was built without OpenCL");
     return 0;
 }
 
@@ -345,12 +358,17 @@ static int facts(int index, trl__driver_facts *f, trl_error *err)
     return trl__fail(err, TRL_EDEVICE, "this trellis was built without OpenCL");
 }
 
-static const trl__driver driver = {.name = "opencl", .count = count_devices, .facts = facts};
+static const trl__driver driver = {.name = "opencl", .facts = facts};
 #endif
+
+static void see(int index, trl__device_sight *sight)
+{
+    trl__driven_see(&driver, index, sight);
+}
 
 static int open_opencl(const char *level, int index, trl__device **out, trl_error *err)
 {
     return trl__driven_open(&trl__opencl_backend, &driver, level, index, out, err);
 }
 
-const trl__backend trl__opencl_backend = TRL__DRIVEN_BACKEND("opencl", count_devices, open_opencl);
+const trl__backend trl__opencl_backend = TRL__DRIVEN_BACKEND("opencl", count_devices, see, open_opencl);

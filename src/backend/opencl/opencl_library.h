@@ -4,6 +4,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <trellis/error.h>
 
 #define TRL__OPENCL_FUNCTIONS(X)    \
     X(clGetPlatformIDs)             \
@@ -39,8 +40,8 @@ typedef struct trl__opencl {
 #undef TRL__OPENCL_POINTER
 } trl__opencl;
 
-/* NULL: there is no library here, or one that lacks a function. Any thread. */
-const trl__opencl *trl__opencl_library(void);
+/* TRL_ENOENT: there is no library here; TRL_EDEVICE: there is one that can't be used. Any thread. */
+int trl__opencl_library(const trl__opencl **out, trl_error *err);
 const char *trl__opencl_error_name(cl_int status);
 
 #endif
