@@ -63,7 +63,7 @@ static inline wide exponential(double x)
 {
     if (x == -INFINITY)
         return (wide){0, 0};
-    if (x > -170 && x < 170)
+    if (!(x <= -170 || x >= 170)) /* what is no number too */
         return (wide){exp(x), 0};
     x = within_most(x);
     int64_t exponent = (int64_t)rint(x / UNIT);
