@@ -195,10 +195,11 @@ static void report_device(lvcsr_bench *b, const synth_sizes *z, const lvcsr_stag
 
 static json_t *profile_json(const trl_decode_profile *p)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "expansion", 100 * p->expansion / p->total, "merging",
-                     100 * p->merging / p->total, "pruning", 100 * p->pruning / p->total, "likelihoods",
-                     100 * p->likelihoods / p->total, "waiting", 100 * p->waiting / p->total, "made",
-                     100 * (double)p->made / (double)p->scores, "twice", 100 * (double)p->twice / (double)p->made);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "expansion", 100 * p->expansion / p->total, "merging",
+                     100 * p->merging / p->total, "pruning", 100 * p->pruning / p->total, "composition",
+                     100 * p->composition / p->total, "likelihoods", 100 * p->likelihoods / p->total, "waiting",
+                     100 * p->waiting / p->total, "made", 100 * (double)p->made / (double)p->scores, "twice",
+                     100 * (double)p->twice / (double)p->made);
 }
 
 static void report_profile(lvcsr_bench *b, const lvcsr_stage *stage, double beam, const lvcsr_way *way)

@@ -219,7 +219,7 @@ static int is_graph_left_out(const char *model, const char *next)
     return code == TRL_EFORMAT || code == TRL_ENOENT || code == TRL_EUNSUPPORTED;
 }
 
-/* A graph may take half a minute to make: a wrong name should be told before. */
+/* A graph takes some seconds to make: a wrong name should be told before. */
 static int look_for_inputs(const job *j, trl_error *err)
 {
     for (int i = 0; i < j->sound_count; i++)
@@ -245,16 +245,23 @@ static int read_graph(job *j, int count, char **arguments, trl_error *err)
     return code < 0 ? code : check_fit(j, arguments, err);
 }
 
+static int ask_for_more(const char *model)
+{
+    if (trl_graph_is_installed(model))
+        return cli_usage_error(&cmd_decode, "which sound?");
+    return cli_usage_error(&cmd_decode,
+                           "%s; only an installed model with a language model, such as en-us of Debian's "
+                           "pocketsphinx-en-us, needs no GRAPH",
+                           access(model, F_OK) == 0 ? "a GRAPH or the sound is missing"
+                                                    : "there is no file or folder of that MODEL");
+}
+
 static int read_model(job *j, int count, char **arguments)
 {
     trl_error err;
     int code = set_options(j);
     if (code == 0 && count == 2 && !is_graph_left_out(arguments[0], arguments[1]))
-        code = cli_usage_error(&cmd_decode, "%s",
-                               trl_graph_is_installed(arguments[0])
-                                   ? "which sound?"
-                                   : "a GRAPH or the sound is missing; only an installed model with "
-                                     "a language model, such as en-us, needs no GRAPH");
+        code = ask_for_more(arguments[0]);
     if (code == 0 &&
         (trl_model_import(arguments[0], NULL, &j->model, &err) < 0 || read_graph(j, count, arguments, &err) < 0))
         code = cli_failure(&err);
@@ -366,7 +373,7 @@ static void say_summary(const job *j, double elapsed)
     if (s->narrowed > 0)
         cli_say(common, "%zu lattices would have been too large: theirs have a narrower beam", s->narrowed);
     if (j->options.profile)
-        profile_say(common, &s->profile);
+        profile_say(&s->profile);
 }
 
 static int decode_inputs(job *j, trl_error *err)
@@ -566,7 +573,7 @@ const cli_command cmd_decode = {
         "may be given; they are decoded side by side, too.\n\n"
         "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, "
         "needs "
-        "no GRAPH: one is made at the first time, which takes some twenty seconds, and kept in ~/.cache/trellis "
+        "no GRAPH: one is made at the first time, which takes some seconds, and kept in ~/.cache/trellis "
         "(XDG_CACHE_HOME).\n\n"
         "Formats (--to):\n\n"
         "  text    a line per utterance: its id and its words\n"

@@ -154,6 +154,8 @@ static int check_usage(const struct values *v, int count)
                                                : "GRAMMAR, --words, --loop, --jsgf and --hclg exclude each other");
     if (!v->hclg && count < 2)
         return cli_usage_error(&cmd_graph, "a LEXICON is missing");
+    if (!(v->memory_limit >= 0 && v->memory_limit <= 1e9))
+        return cli_usage_error(&cmd_graph, "--memory-limit takes megabytes, 0 (no limit) to 1e9");
     if (v->hclg && count > 1)
         return cli_usage_error(&cmd_graph, "--hclg needs a MODEL alone: lexicon and grammar are in the graph");
     if (v->rule && !v->jsgf)
@@ -222,7 +224,8 @@ static const cli_option options[] = {
     {"on-the-fly", 0, CLI_FLAG, offsetof(struct values, on_the_fly), NULL,
      "the graph of the words alone, and the n-gram GRAMMAR beside it, which is put in while searching: for large ones"},
     {"memory-limit", 0, CLI_NUMBER, offsetof(struct values, memory_limit), "MB",
-     "give up when the graph would take more memory than this on its way (default: none)"},
+     "give up when the graph would take more memory than this on its way, the grammar's own included (default: 0, no "
+     "limit)"},
     {"transition-scale", 0, CLI_NUMBER, offsetof(struct values, transition_scale), "X",
      "of the log probabilities of transitions that leave a state, staying apart; default 1"},
     {"self-loop-scale", 0, CLI_NUMBER, offsetof(struct values, self_loop_scale), "X",
@@ -258,7 +261,7 @@ const cli_command cmd_graph = {
         "that "
         "on the way. With --on-the-fly the graph has the words alone, and the model beside it (70 MB in all, made in "
         "seconds); both are put together while searching, as far as the search goes, which makes it slower by a "
-        "half or so. The words and costs are the same.\n\n"
+        "half or so. Words and costs of paths are the same; only what a beam drops on the way may differ.\n\n"
         "A path has for each state that it passes the transition that leaves it, then those of staying. Of words that "
         "sound the same and are equally likely, the lexicon's first is recognised.",
     .options = options,

@@ -307,7 +307,7 @@ static void say_summary(const live_job *j, double elapsed)
         cli_say(common, "%zu utterance%s ended in the middle of what the graph has", s.unfinished,
                 s.unfinished == 1 ? "" : "s");
     if (j->live->options.decode.profile)
-        profile_say(common, &s.profile);
+        profile_say(&s.profile);
 }
 
 static void clean_up(live_job *j)

@@ -7,6 +7,6 @@
 #include <trellis/decode.h>
 
 void profile_add(trl_decode_profile *sum, const trl_decode_profile *p);
-void profile_say(const cli_common *common, const trl_decode_profile *p);
+void profile_say(const trl_decode_profile *p);
 
 #endif

@@ -91,9 +91,10 @@ typedef struct trl_decoding {
 
 /* Where the time of searches went, in seconds of all their threads together, and how many likelihoods they took; of all passes. */
 typedef struct trl_decode_profile {
-    double expansion; /* arcs are tried */
-    double merging;   /* what they reach becomes tokens and links */
-    double pruning;   /* limits of a frame, and the lattice behind it */
+    double expansion;   /* arcs are tried */
+    double merging;     /* what they reach becomes tokens and links */
+    double pruning;     /* limits of a frame, and the lattice behind it */
+    double composition; /* words with a language model, where that is done while searching */
     double likelihoods;
     double waiting;                 /* threads that had nothing to do */
     double total;                   /* the sum of these */

@@ -268,8 +268,10 @@ static int take_arcs(trl__decoder *d, const trl__cutoff *c, trl__score_group *gr
     d->counts.shared_frames += (uint64_t)d->is_shared;
     if (code == 0 && group->foreseen && f + 1 < group->frames)
         code = trl__decoder_foresee(d, group, f + 1, err);
+    double start = trl__clock(d);
     if (code == 0 && d->lazy)
         code = trl__decoder_make_silent_arcs(d, err);
+    trl__count_seconds(d, 0, TRL__COMPOSITION, start);
     return code < 0 ? code : trl__decoder_follow(d, &s, is_parted && !d->lazy, err);
 }
 
@@ -279,8 +281,10 @@ static int advance_frame(trl__decoder *d, trl__score_group *group, int32_t f, tr
     double start = trl__clock(d);
     int code = trl__decoder_cutoff(d, &d->frames[d->frame_count - 1], &c, err);
     trl__count_seconds(d, 0, TRL__PRUNING, start);
+    start = trl__clock(d);
     if (code == 0 && d->lazy)
         code = trl__decoder_make_arcs(d, &c, err);
+    trl__count_seconds(d, 0, TRL__COMPOSITION, start);
     d->is_shared =
         d->frames[d->frame_count - 1].tokens >= (uint32_t)d->options.least_shared && trl__team_is_sharing(d->team);
     if (code == 0 && group->until)

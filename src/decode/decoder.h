@@ -133,6 +133,7 @@ typedef enum trl__decoder_work {
     TRL__MERGING,     /* what they reach becomes tokens and links */
     TRL__PRUNING,     /* limits of a frame, the lattice behind */
     TRL__LIKELIHOODS, /* scores that the search asked for */
+    TRL__COMPOSITION, /* arcs of a graph that is made while searching */
     TRL__WORKS
 } trl__decoder_work;
 

@@ -45,6 +45,27 @@ int trl__network_new(int32_t states, trl_fst **out, trl_error *err)
     return code < 0 || states == 0 ? code : trl_fst_add_states(*out, states, err);
 }
 
+static int fail_limit(const trl__network_job *job, trl_error *err)
+{
+    return trl__fail(err, TRL_ELIMIT, "the graph would take more than %.1f MB on the way; allow more%s",
+                     (double)(job->options.most_bytes + job->grammar_bytes) / 1e6,
+                     job->options.on_the_fly
+                         ? " or prune the language model"
+                         : ", prune the language model, or let it be put in while searching (--on-the-fly)");
+}
+
+/* What the grammar takes is not there for the rest. */
+static int take_grammar_off(trl__network_job *job, const trl_fst *grammar, trl_error *err)
+{
+    int64_t *most = &job->options.most_bytes;
+    if (*most == 0)
+        return 0;
+    job->grammar_bytes = (int64_t)(trl_fst_arcs(grammar) * trl__arc_size(grammar) +
+                                   (uint64_t)trl_fst_states(grammar) * (sizeof(trl__range) + sizeof(float)));
+    *most -= job->grammar_bytes;
+    return *most > 0 ? 0 : fail_limit(job, err);
+}
+
 /* The largest machine, that of HMM states before determinization, has some 50 bytes for each state and its arcs, and the tables of determinizing and joining states more. */
 int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *state, trl_error *err)
 {
@@ -53,11 +74,7 @@ int trl__network_add_state(const trl__network_job *job, trl_fst *fst, int32_t *s
     if (trl_fst_states(fst) >= most)
         return trl__fail(err, TRL_ELIMIT, "the graph would have more than %lld states on the way", (long long)most);
     if (trl_fst_states(fst) >= most_bytes / STATE_BYTES)
-        return trl__fail(
-            err, TRL_ELIMIT,
-            "the graph would take more than %.1f MB on the way; allow more, prune the language model, or let "
-            "it be put in while searching (--on-the-fly)",
-            (double)most_bytes / 1e6);
+        return fail_limit(job, err);
     return trl_fst_add_state(fst, state, err);
 }
 
@@ -298,6 +315,8 @@ int trl_graph_build(const trl_model *model, const trl_lexicon *lexicon, const tr
     int code = trl_graph_options_check(&job.options, err);
     if (code == 0)
         code = check_grammar(grammar, err);
+    if (code == 0)
+        code = take_grammar_off(&job, grammar, err);
     if (code == 0)
         code = trl__unit_map_create(model, lexicon, &map, err);
     job.map = map;

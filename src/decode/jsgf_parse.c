@@ -442,7 +442,7 @@ static int parse_header(parser *p)
     steps(p, strlen(HEADER));
     while (p->at < p->end && (*p->at == ' ' || *p->at == '\t'))
         step(p);
-    if (!sees(p, "V1"))
+    if (!sees(p, "V1") && !sees(p, "v1"))
         return FAIL_HERE(p, "expected the version V1.0");
     while (p->at < p->end && *p->at != ';' && *p->at != '\n')
         step(p);

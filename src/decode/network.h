@@ -28,7 +28,8 @@ typedef struct trl__network_job {
     const trl_model *model;
     const trl_lexicon *lexicon;
     const trl__unit_map *map;
-    trl_graph_options options;
+    trl_graph_options options; /* most_bytes: without the grammar's */
+    int64_t grammar_bytes;
     int32_t symbols;  /* in use so far: 1 … symbols */
     trl__tuples hmms; /* of contexts: unit, triples by state, -1 beyond */
     float *cost;      /* by transition id, scaled */

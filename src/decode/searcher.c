@@ -71,11 +71,13 @@ void trl__searcher_add_profile(const trl__searcher *s, trl_decode_profile *sum)
     trl__decoder_counts c = trl__decoder_count(s->decoder);
     trl__scorer_counts scores = trl__scorer_count(s->scorer);
     double likelihoods = c.seconds[TRL__LIKELIHOODS] + scores.ahead_seconds;
-    double busy = c.seconds[TRL__EXPANSION] + c.seconds[TRL__MERGING] + c.seconds[TRL__PRUNING] + likelihoods;
+    double busy = c.seconds[TRL__EXPANSION] + c.seconds[TRL__MERGING] + c.seconds[TRL__PRUNING] +
+                  c.seconds[TRL__COMPOSITION] + likelihoods;
     double total = fmax(s->seconds * trl__team_workers(s->team), busy);
     sum->expansion += c.seconds[TRL__EXPANSION];
     sum->merging += c.seconds[TRL__MERGING];
     sum->pruning += c.seconds[TRL__PRUNING];
+    sum->composition += c.seconds[TRL__COMPOSITION];
     sum->likelihoods += likelihoods;
     sum->waiting += total - busy;
     sum->total += total;

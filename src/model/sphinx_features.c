@@ -62,10 +62,22 @@ static int is_switch(const char *value)
            strcmp(value, "false") == 0;
 }
 
+static int is_cmn(const char *value)
+{
+    static const char *const known[] = {"none", "batch", "current", "live", "prior"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(value, known[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static int set_choice(reader *r, const char *key, const char *value)
 {
     if (strcmp(key, "-transform") == 0)
         return trl_frontend_set(&r->o, "dct", strcmp(value, "dct") == 0 ? "layout" : value, r->err);
+    if (strcmp(key, "-cmn") == 0 && !is_cmn(value))
+        return trl__fail(r->err, TRL_EUNSUPPORTED, "-cmn %s: batch, live (or prior), current and none are known",
+                         value);
     if (strcmp(key, "-cmn") == 0)
         return trl_frontend_set(&r->o, "cmvn",
                                 strcmp(value, "none") == 0                                  ? "none"
@@ -76,10 +88,10 @@ static int set_choice(reader *r, const char *key, const char *value)
         snprintf(r->kind, sizeof r->kind, "%s", value);
     if (strcmp(key, "-svspec") == 0)
         snprintf(r->streams, sizeof r->streams, "%s", value);
-    if (strcmp(key, "-wlen") == 0 && trl__parse_double(value, &r->length) < 0)
-        return trl__fail(r->err, TRL_EFORMAT, "-wlen %s: no number", value);
-    if (strcmp(key, "-frate") == 0 && trl__parse_double(value, &r->rate) < 0)
-        return trl__fail(r->err, TRL_EFORMAT, "-frate %s: no number", value);
+    if (strcmp(key, "-wlen") == 0 && (trl__parse_double(value, &r->length) < 0 || !(r->length > 0)))
+        return trl__fail(r->err, TRL_EFORMAT, "-wlen %s: seconds, more than 0", value);
+    if (strcmp(key, "-frate") == 0 && (trl__parse_double(value, &r->rate) < 0 || !(r->rate > 0)))
+        return trl__fail(r->err, TRL_EFORMAT, "-frate %s: frames per second, more than 0", value);
     return 0;
 }
 

@@ -48,7 +48,7 @@ for model in result["where_time_goes"]:
     shares = result["where_time_goes"][model]
     assert set(shares) == {*ways, "demand"}, shares
     for way, share in shares.items():
-        time = sum(share[part] for part in ("expansion", "merging", "pruning", "likelihoods", "waiting"))
+        time = sum(share[part] for part in ("expansion", "merging", "pruning", "composition", "likelihoods", "waiting"))
         assert abs(time - 100) < 1e-3 and 0 < share["made"] <= 100.001 and 0 <= share["twice"] < 5, (model, way, share)
     assert abs(shares["both"]["made"] - 100) < 1e-3 and shares["demand"]["made"] < shares["one"]["made"], shares
     assert set(result["accuracy_at_real_time"][model]) == set(ways)

@@ -41,7 +41,7 @@ contains "$err" "time of all threads" "profile of a stream"
 
 # ---- Where the time goes ----
 decode 0 sounds -o some.txt --profile --likelihood-mode demand -t 1
-for name in expansion merging pruning likelihoods waiting; do
+for name in expansion merging pruning composition likelihoods waiting; do
     contains "$err" "  $name" "profile"
 done
 contains "$err" "likelihoods (demand): " "profile"

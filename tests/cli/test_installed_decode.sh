@@ -75,6 +75,17 @@ contains "$err" "takes n-gram models" "a grammar that is none"
 expect 3 "$TRELLIS" graph -q tones.trm lexicon.txt bigram.arpa --memory-limit 0.001 -o never.trg
 contains "$err" "--on-the-fly" "a limit of memory"
 [ ! -e never.trg ] || wrong "a graph above the limit was written"
+expect 3 "$TRELLIS" graph -q tones.trm lexicon.txt bigram.arpa --memory-limit 0.001 --on-the-fly -o never.trg
+[[ $err == *on-the-fly* ]] && wrong "advises what has been done: $err"
+for limit in -1 1e30 nan; do
+    expect 2 "$TRELLIS" graph -q tones.trm lexicon.txt bigram.arpa --memory-limit $limit -o never.trg
+done
+expect 2 "$TRELLIS" decode nobodys-model some.wav
+contains "$err" "no file or folder of that MODEL" "a model that is not there"
+
+# ---- Where the time goes, also when nothing else is to be said ----
+expect 0 "$TRELLIS" decode -q tones.trm fly.trg sounds --profile -t 1 -o fly.text
+[ "$(awk '$1 == "composition" { print ($2 > 0) }' <<<"$err")" = 1 ] || wrong "composition takes no time: $err"
 
 # ---- An installed model ----
 mkdir -p installed/tones

@@ -84,6 +84,8 @@ damaged "mdef:8:" "a tied state that is not there" sed -i 's/0 0 1 N/0 0 9 N/' m
 damaged "mdef" "phones that are missing" sed -i '$d' mdef
 damaged "mixture_weights" "weights of another model" sed -i 's/^8 n_tied_state/9 n_tied_state/' mdef
 damaged "-agc max" "features that are not known" sed -i 's/-agc none/-agc max/' feat.params
+damaged "-cmn foo" "a normalisation that is not known" sed -i 's/-cmn .*/-cmn foo/' feat.params
+damaged "more than 0" "no frames per second" sh -c 'echo "-frate 0" >>feat.params'
 damaged "there are 1s_c" "deltas that are not known" sed -i 's/1s_c_d_dd/7s/' feat.params
 damaged "-svspec" "streams that are not there" sed -i 's|0/1/2|0/1/7|' feat.params
 damaged "features of 2 values" "other features than means" sed -i 's/1s_c_d_dd/1s_c_d/; s|0/1/2|0/1|' feat.params

@@ -32,6 +32,8 @@ static void the_head(void **state)
     refuse("grammar g;", "grammar:1:1: a grammar begins with");
     refuse("// comment\n  #JSGF;", "grammar:2:8: expected the version");
     refuse("#JSGF V1.0\ngrammar g;", "grammar:1:11: expected a ;");
+    refuse("#JSGF v1.0;", "grammar:1:12: expected the grammar's name"); /* as Sphinx's own grammars have it */
+    refuse("#JSGF 1.0;", "grammar:1:7: expected the version");
     refuse("#JSGF V1.0;", "grammar:1:12: expected the grammar's name");
     refuse("#JSGF V1.0; grammar <g>;", "grammar:1:21: expected the grammar's name");
     refuse("#JSGF V1.0; grammar g public", "grammar:1:23: expected a ; after the grammar's name");
