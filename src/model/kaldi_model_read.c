@@ -276,8 +276,12 @@ static int read_all(reader *r, trl__source *source, trl__text *phones, const cha
         code = read_mixtures(r);
     if (code == 0)
         code = name_units(r, phones, phones_name);
-    if (code == 0 && tree && depends_on_context(m))
+    if (code == 0 && tree)
         code = trl__kaldi_tree_read(tree, m, &m->tree, err);
+    if (code == 0 && !depends_on_context(m)) { /* then a tree that fits tells nothing */
+        trl__tree_destroy(m->tree);
+        m->tree = NULL;
+    }
     if (code == 0)
         code = trl__model_set_text(&m->provenance, "read from a Kaldi model\n", err);
     return code < 0 ? code : trl__model_finish(m, source->name, err);

@@ -1,5 +1,5 @@
 """Kaldi's tree of AN4's triphones: read with its model and written again, it answers every window and state as the file that Kaldi wrote,
-which is parsed and asked here by its definition; and so does `trellis model show --context`."""
+which is parsed and asked here by its definition; and so does `trellis model show --context`. And a tree beside monophones."""
 import os
 import pathlib
 import random
@@ -57,4 +57,16 @@ with tempfile.TemporaryDirectory() as temporary:
     for at, answer in enumerate(answers):
         pdfs = " ".join(str(expected[s][at]) for s in range(states[windows[at][1]]))
         assert answer == f"{lines[at]}: {pdfs}", answer
+
+# A tree beside monophones tells nothing, but must be theirs.
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    mono = golden.parent / "an4-mono"
+    for name in ("final.mdl", "phones.txt"):
+        (folder / name).write_bytes((mono / name).read_bytes())
+    for tree, code in ((mono / "tree").read_bytes(), 0), ((mono / "tree").read_bytes()[:30], 3), ((golden / "tree").read_bytes(), 3):
+        (folder / "tree").write_bytes(tree)
+        shown = subprocess.run([os.environ["TRELLIS"], "model", "show", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               encoding="utf-8")
+        assert shown.returncode == code and (code == 0 or "tree: " in shown.stderr), shown.stderr
 print("480 pdfs, all windows and states as in Kaldi's file")
