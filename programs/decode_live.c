@@ -290,10 +290,10 @@ static void say_summary(const live_job *j, double elapsed)
     cli_say(common,
             "%zu utterance%s, %zu words, %.1f s of sound in %.2f s; %.0f tokens and log-likelihood %.3f per frame",
             s.utterances, s.utterances == 1 ? "" : "s", s.words, s.seconds, elapsed, s.tokens, s.log_likelihood);
-    cli_say(
-        common,
-        "searched at most %d frames behind the sound; %.0f ms for %.0f ms of it at worst; %.1f s not settled at most",
-        (int)trl_decode_stream_delay(j->stream), 1000 * j->slowest, 1000 * LOT, s.most_open * shift);
+    cli_say(common,
+            "the search was at most %d frames behind the sound and took at most %.0f ms for %.0f ms of it; words were "
+            "final at most %.1f s later",
+            (int)trl_decode_stream_delay(j->stream), 1000 * j->slowest, 1000 * LOT, s.most_open * shift);
     if (s.words == 0)
         cli_say(common, "no words were found");
     if (s.forced > 0)

@@ -362,7 +362,7 @@ static int recognise(const char *path, trl_corpus_format *format, trl_error *err
     else if (list)
         code = trl__fail(err, TRL_EFORMAT,
                          "%s: not a corpus; name a folder with wav.scp, a folder of sound files, a .tsv manifest or a "
-                         "sound file, or say what it is with the format option",
+                         "sound file, or say what it is (--format); samples without a header are for decode --raw",
                          path);
     trl__arena_free(&arena);
     return code;
