@@ -91,15 +91,17 @@ static int is_first_of_task(const lvcsr_bench *b, size_t curve)
     return i == curve;
 }
 
+#define COLOURS 8
+
 static void draw_task(FILE *gnuplot, const lvcsr_bench *b, const char *task)
 {
     fprintf(gnuplot, "set title '%s'\nplot", task);
-    const char *separator = "";
+    int drawn = 0; /* after COLOURS of them gnuplot begins again, so these are dashed */
     for (size_t i = 0; i < b->curve_count; i++)
         if (strcmp(b->curves[i].task, task) == 0) {
-            fprintf(gnuplot, "%s '-' with linespoints pointtype 7 pointsize 0.6 title '%s'", separator,
-                    b->curves[i].system);
-            separator = ",";
+            fprintf(gnuplot, "%s '-' with linespoints dashtype %d pointtype %d pointsize 0.6 title '%s'",
+                    drawn > 0 ? "," : "", 1 + drawn / COLOURS, drawn < COLOURS ? 7 : 6, b->curves[i].system);
+            drawn++;
         }
     fputc('\n', gnuplot);
     for (size_t i = 0; i < b->curve_count; i++)
