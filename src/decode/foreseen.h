@@ -4,8 +4,8 @@
  * one, as a rule. The search lists both. Whoever has time takes blocks from the list and makes them; when the search comes to one, it finds it made, takes it itself or waits for it. So
  * little is made in vain.
  *
- * One thread, the search, lists and forgets. Any may take. Nothing is locked: who takes a block changes its stage by comparing. Whoever has taken one may lose its core; the search does not wait
- * for it longer than making the block takes, and makes it itself. Who comes too late finds another number in the block's stage, and keeps what it has made to itself. */
+ * One thread, the search, lists and forgets. Any may take. Nothing is locked: who takes a block changes its stage by comparing. Whoever has taken one may lose its core; the search waits
+ * some times as long as making the block takes, then makes it itself. Who comes too late finds another number in the block's stage, and keeps what it has made to itself. */
 #ifndef TRL_DECODE_FORESEEN_H
 #define TRL_DECODE_FORESEEN_H
 
