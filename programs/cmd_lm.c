@@ -9,13 +9,31 @@
 
 #define TEXTS                                                                                                          \
     "A text has one sentence on each line and blanks between words; lines without words are passed over, and <s> and " \
-    "</s> at the ends of a line are taken for what they are. It may be packed by gzip; - is standard input."
+    "</s> at the ends of a line are taken for what they are. It may be packed by gzip; - is standard input. The text " \
+    "of "                                                                                                              \
+    "a Kaldi-style data folder is recognised by utt2spk, segments or wav.scp beside it that have the ids of its "      \
+    "lines; "                                                                                                          \
+    "these are no words."
+
+#define TEXT_OPTION(type)                                                                                   \
+    {                                                                                                       \
+        "text", 0, CLI_TEXT, offsetof(type, form), "FORM",                                                  \
+            "kaldi: the first field of a line is an id; plain: it is a word; auto (default): as recognised" \
+    }
+
+static int choose_form(const cli_command *command, const char *name, trl_lm_form *form)
+{
+    static const char *const forms[] = {"auto", "plain", "kaldi", NULL};
+    int choice = 0, wrong = cli_choose(command, "text", name, forms, &choice);
+    *form = (trl_lm_form)choice;
+    return wrong;
+}
 
 /* ---- lm ---- */
 
 struct lm_values {
     cli_common common;
-    const char *output, *smoothing, *vocabulary, *cutoff;
+    const char *output, *smoothing, *vocabulary, *cutoff, *form;
     int order, closed;
     double prune;
 };
@@ -60,6 +78,8 @@ static int run_lm(void *values, int count, char **arguments)
     int smoothing = 0, wrong = cli_choose(&cmd_lm, "smoothing", v->smoothing, smoothings, &smoothing);
     if (wrong == 0)
         wrong = parse_cutoffs(v->cutoff, &options);
+    if (wrong == 0)
+        wrong = choose_form(&cmd_lm, v->form, &options.form);
     if (wrong)
         return wrong;
     options.smoothing = smoothing == 0 ? TRL_LM_KNESER_NEY : TRL_LM_WITTEN_BELL;
@@ -89,6 +109,7 @@ static const cli_option lm_options[] = {
      "leave out n-grams seen less often than this, for 2-grams, 3-grams …, the last number for all longer ones: 1,2"},
     {"prune", 0, CLI_NUMBER, offsetof(struct lm_values, prune), "X",
      "leave out n-grams whose loss raises perplexity by less than this, relatively: 1e-8"},
+    TEXT_OPTION(struct lm_values),
     {0}};
 
 static const struct lm_values lm_defaults = {.output = "-", .order = 3};
@@ -123,8 +144,11 @@ const cli_command cmd_lm = {
 
 struct perplexity_values {
     cli_common common;
+    const char *form;
     int json;
 };
+
+extern const cli_command cmd_lm_perplexity;
 
 static int print_json(const trl_perplexity *p)
 {
@@ -141,9 +165,13 @@ static int print_json(const trl_perplexity *p)
 static int run_perplexity(void *values, int count, char **arguments)
 {
     const struct perplexity_values *v = values;
+    trl_lm_form form;
     trl_perplexity p;
     trl_error err;
-    if (trl_lm_perplexity(arguments[0], (const char *const *)arguments + 1, (size_t)count - 1, &p, &err) < 0)
+    int wrong = choose_form(&cmd_lm_perplexity, v->form, &form);
+    if (wrong)
+        return wrong;
+    if (trl_lm_perplexity(arguments[0], (const char *const *)arguments + 1, (size_t)count - 1, form, &p, &err) < 0)
         return cli_failure(&err);
     if (v->json)
         return print_json(&p);
@@ -161,7 +189,9 @@ static int run_perplexity(void *values, int count, char **arguments)
 }
 
 static const cli_option perplexity_options[] = {
-    {"json", 0, CLI_FLAG, offsetof(struct perplexity_values, json), NULL, "as JSON"}, {0}};
+    {"json", 0, CLI_FLAG, offsetof(struct perplexity_values, json), NULL, "as JSON"},
+    TEXT_OPTION(struct perplexity_values),
+    {0}};
 
 const cli_command cmd_lm_perplexity = {
     .name = "lm perplexity",

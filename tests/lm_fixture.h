@@ -17,17 +17,17 @@
 UNUSED_OK static int try_model(const char *text, const trl_lm_options *options, trl_lm **lm, trl_error *err)
 {
     trl__lm_counts counts;
-    trl__source source = {.fd = -1};
+    trl__lm_input input = {.source = {.fd = -1}};
     *lm = NULL;
     int code = trl__lm_counts_begin(&counts, options, err);
-    int opened = code == 0 ? trl__source_from_memory("text", text, strlen(text), &source, err) : -1;
+    int opened = code == 0 ? trl__source_from_memory("text", text, strlen(text), &input.source, err) : -1;
     code = code == 0 && opened < 0 ? opened : code;
     if (code == 0)
-        code = trl__lm_counts_add(&counts, &source, err);
+        code = trl__lm_counts_add(&counts, &input, err);
     if (code == 0)
         code = trl__lm_make(&counts, options, lm, err);
     if (opened == 0)
-        trl__source_close(&source);
+        trl__source_close(&input.source);
     trl__lm_counts_free(&counts);
     return code;
 }

@@ -7,7 +7,8 @@
  *     trl_lm_perplexity("words.arpa", &held_out, 1, &p, &err);
  *
  * Each line is a sentence: <s> stands before it, </s> behind, where the text does not have them already. Lines
- * without words are passed over. Texts may be packed by gzip; "-" is standard input.
+ * without words are passed over. Texts may be packed by gzip; "-" is standard input. The text of a Kaldi-style data folder
+ * has an utterance id in front of each sentence, which is no word.
  *
  * The same sentences in any order, in one text or many, give the same bytes.
  *
@@ -32,6 +33,13 @@ typedef enum trl_lm_smoothing {
     TRL_LM_WITTEN_BELL /* as much for unseen words as there were different ones after the history */
 } trl_lm_smoothing;
 
+typedef enum trl_lm_form {
+    TRL_LM_FORM_AUTO, /* KALDI where most of the first hundred lines begin with what is the first field of a line in a file
+                        * utt2spk, segments or wav.scp beside the text (the log says so), else PLAIN */
+    TRL_LM_FORM_PLAIN, /* every field is a word */
+    TRL_LM_FORM_KALDI  /* the first field of a line is its id */
+} trl_lm_form;
+
 /* All zero is: order 3, Kneser-Ney, the words of the texts and <unk>, every n-gram kept. */
 typedef struct trl_lm_options {
     int order; /* 1 … TRL_LM_MOST_ORDER; 0: 3 */
@@ -41,6 +49,7 @@ typedef struct trl_lm_options {
     /* By order, from 2: n-grams seen less often are left out; 0 and 1: none. May not fall from one order to the next. */
     uint32_t cutoff[TRL_LM_MOST_ORDER + 1];
     double prune; /* n-grams whose loss raises perplexity by less than this, relatively, are left out; 0: none */
+    trl_lm_form form;
 } trl_lm_options;
 
 typedef struct trl_lm trl_lm;
@@ -81,8 +90,8 @@ typedef struct trl_perplexity {
 } trl_perplexity;
 
 /* `model` is an ARPA file, of any program, or one of Sphinx's binary files. <UNK> is <unk>. Returns as trl_lm_train, and what trl_fst_read_arpa returns. */
-TRL_API int trl_lm_perplexity(const char *model, const char *const *texts, size_t count, trl_perplexity *out,
-                              trl_error *err);
+TRL_API int trl_lm_perplexity(const char *model, const char *const *texts, size_t count, trl_lm_form form,
+                              trl_perplexity *out, trl_error *err);
 
 TRL_END_DECLS
 

@@ -50,12 +50,12 @@ int trl_lm_train(const char *const *texts, size_t count, const trl_lm_options *o
         return code;
     code = trl__lm_counts_begin(&counts, options, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        trl__source source;
-        code = trl__source_open_packed(texts[i], &source, err);
+        trl__lm_input input;
+        code = trl__lm_input_open(texts[i], options->form, &input, err);
         if (code < 0)
             break;
-        code = trl__lm_counts_add(&counts, &source, err);
-        trl__source_close(&source);
+        code = trl__lm_counts_add(&counts, &input, err);
+        trl__source_close(&input.source);
     }
     if (code == 0)
         code = trl__lm_make(&counts, options, out, err);

@@ -11,47 +11,6 @@
 
 #define NONE (-1)
 
-/* ---- Sentences ---- */
-
-static char *without_marks(char *line)
-{
-    line = trl__trim(line);
-    size_t mark = strlen(TRL__LM_BEGIN), end = strlen(TRL__LM_END);
-    if (strncmp(line, TRL__LM_BEGIN, mark) == 0 && (line[mark] == '\0' || trl__is_space(line[mark])))
-        line = trl__trim(line + mark);
-    size_t length = strlen(line);
-    if (length >= end && strcmp(line + length - end, TRL__LM_END) == 0 &&
-        (length == end || trl__is_space(line[length - end - 1]))) {
-        line[length - end] = '\0';
-        line = trl__trim(line);
-    }
-    return line;
-}
-
-int trl__lm_sentence(trl__source *source, char **words, trl_error *err)
-{
-    char *line;
-    size_t length;
-    int found;
-    while ((found = trl__source_line(source, &line, &length, err)) > 0) {
-        *words = without_marks(line);
-        if (**words)
-            return 1;
-    }
-    return found;
-}
-
-int trl__lm_word(trl__source *source, char **words, const char **word, trl_error *err)
-{
-    *word = trl__next_field(words);
-    if (!*word)
-        return 0;
-    if (strcmp(*word, TRL__LM_BEGIN) == 0 || strcmp(*word, TRL__LM_END) == 0)
-        return trl__source_fail(source, err, TRL_EFORMAT,
-                                "%s inside a sentence; there must be one sentence on each line", *word);
-    return 1;
-}
-
 /* ---- The vocabulary ---- */
 
 static int is_no_word(const char *text)
@@ -161,14 +120,14 @@ static void forget(int32_t *past)
         past[k] = NONE;
 }
 
-static int count_sentence(trl__lm_counts *counts, trl__source *source, char *words, trl_error *err)
+static int count_sentence(trl__lm_counts *counts, const trl__lm_input *input, char *words, trl_error *err)
 {
     int32_t past[TRL_LM_MOST_ORDER + 1], number = NONE;
     const char *word;
     int found, code = 0;
     forget(past);
     past[1] = TRL__LM_BEGIN_ID;
-    while (code == 0 && (found = trl__lm_word(source, &words, &word, err)) != 0) {
+    while (code == 0 && (found = trl__lm_word(input, &words, &word, err)) != 0) {
         code = found < 0 ? found : number_of(counts, word, &number, err);
         if (code == 0 && number == NONE)
             forget(past);
@@ -181,12 +140,12 @@ static int count_sentence(trl__lm_counts *counts, trl__source *source, char *wor
     return code < 0 ? code : count_word(counts, past, TRL__LM_END_ID, err);
 }
 
-int trl__lm_counts_add(trl__lm_counts *counts, trl__source *source, trl_error *err)
+int trl__lm_counts_add(trl__lm_counts *counts, trl__lm_input *input, trl_error *err)
 {
     char *words;
     int code = 0, found;
-    while (code == 0 && (found = trl__lm_sentence(source, &words, err)) != 0)
-        code = found < 0 ? found : count_sentence(counts, source, words, err);
+    while (code == 0 && (found = trl__lm_sentence(input, &words, err)) != 0)
+        code = found < 0 ? found : count_sentence(counts, input, words, err);
     return code;
 }
 

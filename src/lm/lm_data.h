@@ -46,6 +46,12 @@ struct trl_lm {
     trl_lm_text text;
 };
 
+/* A text; initialise with {.source = {.fd = -1}}. */
+typedef struct trl__lm_input {
+    trl__source source;
+    int has_ids; /* each line begins with an id, which is no word */
+} trl__lm_input;
+
 /* The n-grams of order k are pairs (n-gram of order k - 1, word), numbered as they come. */
 typedef struct trl__lm_counts {
     int order, closed;
@@ -58,7 +64,7 @@ typedef struct trl__lm_counts {
 } trl__lm_counts;
 
 int trl__lm_counts_begin(trl__lm_counts *counts, const trl_lm_options *options, trl_error *err);
-int trl__lm_counts_add(trl__lm_counts *counts, trl__source *source, trl_error *err); /* one text */
+int trl__lm_counts_add(trl__lm_counts *counts, trl__lm_input *input, trl_error *err);
 void trl__lm_counts_free(trl__lm_counts *counts);
 
 /* Takes the counts over, which are empty afterwards. */
@@ -70,11 +76,14 @@ int trl__lm_prune(trl_lm *lm, double threshold, trl_error *err);
 /* All steps after counting, which takes the counts over. */
 int trl__lm_make(trl__lm_counts *counts, const trl_lm_options *options, trl_lm **out, trl_error *err);
 
+/* Recognises the form where it is not given. The input's source is closed by trl__source_close. */
+int trl__lm_input_open(const char *path, trl_lm_form form, trl__lm_input *out, trl_error *err);
+
 /* The next sentence of a text, without the marks at its ends: 1, 0 at the end of the text, or an error. The fields are read with trl__lm_word
  * from *words. */
-int trl__lm_sentence(trl__source *source, char **words, trl_error *err);
+int trl__lm_sentence(trl__lm_input *input, char **words, trl_error *err);
 
 /* The next word of a sentence: 1, 0 at its end, or an error (a mark inside the sentence). */
-int trl__lm_word(trl__source *source, char **words, const char **word, trl_error *err);
+int trl__lm_word(const trl__lm_input *input, char **words, const char **word, trl_error *err);
 
 #endif

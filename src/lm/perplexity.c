@@ -98,14 +98,14 @@ static void add_word(walker *w, const char *text)
         add_event(w, word_cost(w, unknown ? w->unknown : (int32_t)label), unknown);
 }
 
-static int add_text(walker *w, trl__source *source, trl_error *err)
+static int add_text(walker *w, trl__lm_input *input, trl_error *err)
 {
     char *words;
     const char *word;
     int found, more;
-    while ((found = trl__lm_sentence(source, &words, err)) > 0) {
+    while ((found = trl__lm_sentence(input, &words, err)) > 0) {
         w->state = trl_fst_start(w->model);
-        while ((more = trl__lm_word(source, &words, &word, err)) > 0)
+        while ((more = trl__lm_word(input, &words, &word, err)) > 0)
             add_word(w, word);
         if (more < 0)
             return more;
@@ -124,7 +124,8 @@ static void finish(walker *w)
     p->known_perplexity = known ? exp(-w->log_known / (double)known) : 0;
 }
 
-int trl_lm_perplexity(const char *model, const char *const *texts, size_t count, trl_perplexity *out, trl_error *err)
+int trl_lm_perplexity(const char *model, const char *const *texts, size_t count, trl_lm_form form, trl_perplexity *out,
+                      trl_error *err)
 {
     trl_fst *fst;
     *out = (trl_perplexity){.events = 0};
@@ -136,12 +137,12 @@ int trl_lm_perplexity(const char *model, const char *const *texts, size_t count,
     if (w.unknown == TRL_NO_LABEL)
         w.unknown = (int32_t)trl_symbols_find(w.words, "<UNK>"); /* as Sphinx and others write it */
     for (size_t i = 0; code == 0 && i < count; i++) {
-        trl__source source;
-        code = trl__source_open_packed(texts[i], &source, err);
+        trl__lm_input input;
+        code = trl__lm_input_open(texts[i], form, &input, err);
         if (code < 0)
             break;
-        code = add_text(&w, &source, err);
-        trl__source_close(&source);
+        code = add_text(&w, &input, err);
+        trl__source_close(&input.source);
     }
     finish(&w);
     trl_fst_destroy(fst);

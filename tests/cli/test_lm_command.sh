@@ -52,6 +52,34 @@ expect 0 "$TRELLIS" lm perplexity --json uni.arpa held-out
 equal "$(python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["events"], d["words"], round(d["perplexity"], 3))' <<<"$out")" \
     "3 3 3.175" "perplexity as JSON"
 
+# The text of a Kaldi-style data folder: the ids are no words, however the folder says which ids there are.
+expect 0 "$TRELLIS" lm -q text --smoothing witten-bell -o plain.arpa
+for list in utt2spk segments wav.scp; do
+    rm -rf data
+    mkdir data
+    awk 'NF { printf "utt-%02d %s\n", NR, $0 }' text >data/text
+    awk '{ print $1, "speaker", 0, 1 }' data/text >"data/$list"
+    expect 0 "$TRELLIS" lm data/text --smoothing witten-bell -o data/lm.arpa
+    cmp -s data/lm.arpa plain.arpa || wrong "$list: ids are words"
+    contains "$err" "data/text: the text of a Kaldi-style data folder" "$list: that ids are left out"
+done
+gzip -k data/text
+expect 0 "$TRELLIS" lm -q data/text.gz --smoothing witten-bell
+equal "$out" "$(<plain.arpa)" "a packed text of Kaldi's"
+equal "$err" "" "Kaldi's text, quietly"
+expect 0 "$TRELLIS" lm perplexity plain.arpa text
+plain=$out
+expect 0 "$TRELLIS" lm perplexity plain.arpa data/text
+equal "$out" "$plain" "the perplexity of Kaldi's text"
+expect 0 "$TRELLIS" lm -q - --text kaldi --smoothing witten-bell <data/text
+equal "$out" "$(<plain.arpa)" "Kaldi's text from a pipe"
+expect 0 "$TRELLIS" lm data/text --text plain -o data/lm.arpa
+contains "$err" "4 sentences, 13 words" "ids that are to be words"
+cp text data/sentences
+expect 0 "$TRELLIS" lm -q data/sentences --smoothing witten-bell
+equal "$out" "$(<plain.arpa)" "another text in the folder"
+expect 2 "$TRELLIS" lm text --text magic
+
 # What is wrong is said.
 expect 2 "$TRELLIS" lm
 expect 2 "$TRELLIS" lm text --smoothing magic

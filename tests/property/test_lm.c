@@ -415,7 +415,7 @@ static void perplexity_is_what_the_probabilities_say(void **state)
         const char *text = temp_path("text");
         temp_write("text", sentence, strlen(sentence));
         assert_int_equal(trl_lm_write(lm, temp_path("lm"), &err), 0);
-        assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, &p, &err), 0);
+        assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, TRL_LM_FORM_AUTO, &p, &err), 0);
         assert_int_equal(p.events, events);
         assert_int_equal(p.impossible, 0);
         if (!nearly_equal(p.log10, expected, 2e-5) || !nearly_equal(p.perplexity, pow(10, -expected / events), 1e-4))

@@ -240,7 +240,7 @@ static void perplexities(void **state)
     const char *text = strcpy(name, temp_path("text"));
     temp_write("lm", model, sizeof model - 1);
     temp_write("text", "a\nx a\n", 6);
-    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, &p, &err), 0);
+    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, TRL_LM_FORM_AUTO, &p, &err), 0);
     assert_true(fabs(p.log10 + (0.5 + 2 + 0.125) + (2 + 0.125)) < NEARLY);
     assert_int_equal(p.events, 4);
     assert_int_equal(p.text.unknown, 1);
@@ -248,10 +248,10 @@ static void perplexities(void **state)
     assert_true(fabs(p.perplexity - pow(10, 4.75 / 4)) < 1e-4);
     assert_true(fabs(p.known_perplexity - p.perplexity) < NEARLY);
     temp_write("text", "a\nb <s>\n", 8);
-    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, &p, &err), TRL_EFORMAT);
-    assert_int_equal(trl_lm_perplexity(temp_path("missing"), &text, 1, &p, &err), TRL_ENOENT);
+    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, TRL_LM_FORM_AUTO, &p, &err), TRL_EFORMAT);
+    assert_int_equal(trl_lm_perplexity(temp_path("missing"), &text, 1, TRL_LM_FORM_AUTO, &p, &err), TRL_ENOENT);
     temp_write("text", "", 0);
-    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, &p, &err), 0);
+    assert_int_equal(trl_lm_perplexity(temp_path("lm"), &text, 1, TRL_LM_FORM_AUTO, &p, &err), 0);
     assert_true(p.events == 0 && p.perplexity == 0);
 }
 
