@@ -11,7 +11,7 @@ extern const cli_command cmd_lattice_oracle;
 
 struct values {
     lattice_values shared;
-    const char *utt2spk;
+    const char *utt2spk, *letters;
 };
 
 typedef struct reference {
@@ -23,6 +23,8 @@ typedef struct reference {
 typedef struct job {
     const struct values *values;
     trl_symbols *words;
+    int letters;
+    trl_oracle_words *same; /* which of them are the same */
     trl_transcripts *said;
     reference *references; /* by id */
     size_t count;
@@ -107,6 +109,8 @@ static int prepare(job *j, const char *path, trl_error *err)
     const struct values *v = j->values;
     int code = lattice_words(&v->shared, &j->words, err);
     if (code == 0)
+        code = trl_oracle_words_create(j->words, j->letters, &j->same, err);
+    if (code == 0)
         code = trl_transcripts_read(path, TRL_TRANSCRIPTS_ANY, &j->said, err);
     if (code == 0 && v->utt2spk)
         code = trl_transcripts_speakers(j->said, v->utt2spk, err);
@@ -154,7 +158,8 @@ static int use(void *user, const char *id, const trl_lattice *lattice, trl_error
     job *j = user;
     reference key = {.said.id = id};
     reference *r = bsearch(&key, j->references, j->count, sizeof *j->references, compare_ids);
-    trl_oracle_path path;
+    trl_oracle_path path = {0};
+    int code = 0;
     if (!r) {
         j->extras++;
         return 0;
@@ -162,9 +167,10 @@ static int use(void *user, const char *id, const trl_lattice *lattice, trl_error
     if (r->found)
         return cli_error(err, TRL_EINVAL, "utterance %s has two lattices", id);
     r->found = 1;
-    for (size_t i = 0; i < r->said.count; i++)
-        j->labels[i] = (int32_t)trl_symbols_find(j->words, r->said.words[i]);
-    int code = trl_lattice_oracle(lattice, j->labels, r->said.count, &path, err);
+    for (size_t i = 0; code == 0 && i < r->said.count; i++)
+        code = trl_oracle_words_find(j->same, r->said.words[i], &j->labels[i], err);
+    if (code == 0)
+        code = trl_lattice_oracle(lattice, j->same, j->labels, r->said.count, &path, err);
     if (code == 0 && j->file)
         code = write_path(j, id, &path, err);
     if (code == 0)
@@ -215,18 +221,24 @@ static int run(void *values, int count_arguments, char **arguments)
     job j = {.values = values};
     if (!j.values->shared.words)
         return cli_usage_error(&cmd_lattice_oracle, "--words must say which words the labels are");
-    int code = work(&j, count_arguments, arguments);
+    int code = cli_choose(&cmd_lattice_oracle, "letters", j.values->letters, score_letters, &j.letters);
+    if (code)
+        return code;
+    code = work(&j, count_arguments, arguments);
     trl_file_abort(j.file);
     free(j.labels);
     free(j.speakers);
     free(j.references);
     trl_transcripts_destroy(j.said);
+    trl_oracle_words_destroy(j.same);
     trl_symbols_destroy(j.words);
     return code;
 }
 
 static const cli_option options[] = {
     LATTICE_WORDS(struct values, shared),
+    {"letters", 0, CLI_TEXT, offsetof(struct values, letters), "NAME",
+     "which capitals are the same as small letters: keep (none), ascii (usual), all (Latin, Greek, Cyrillic)"},
     {"utt2spk", 0, CLI_TEXT, offsetof(struct values, utt2spk), "FILE", "lines of utterance and speaker"},
     {"output", 'o', CLI_TEXT, offsetof(struct values, shared.output), "FILE",
      "write the words of the best paths, a line per utterance: its id and its words"},
@@ -238,7 +250,7 @@ const cli_command cmd_lattice_oracle = {
     .summary = "finds the least word error rate that lattices allow",
     .description =
         "Of each lattice, the path with the fewest errors counts: whoever chooses words from these lattices can't do "
-        "better. Errors are those of plain edit distance, with letters as they are. REF is what was said, in one of "
+        "better. Errors are those of plain edit distance; A-Z are a-z (--letters). REF is what was said, in one of "
         "the formats of trellis score, without alternatives. The table is that of trellis score; it has rows for "
         "speakers if REF or --utt2spk names them. " LATTICE_INPUT,
     .options = options,

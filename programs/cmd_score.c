@@ -29,11 +29,11 @@ typedef struct job {
 
 enum { DRAW_UTTERANCES, DRAW_SPEAKERS, DRAW_NOTHING };
 static const char *const scorers[] = {"sclite", "edit", NULL};
+const char *const score_letters[] = {"usual", "keep", "ascii", "all", NULL};
 
 static int set_options(job *j)
 {
     static const char *const formats[] = {"any", "trn", "text", "ctm", "stm", "json", NULL};
-    static const char *const letters[] = {"usual", "keep", "ascii", "all", NULL};
     static const char *const draws[] = {"utterances", "speakers", "none", NULL};
     const struct values *v = j->values;
     int draw = DRAW_UTTERANCES;
@@ -44,7 +44,7 @@ static int set_options(job *j)
     if (code == 0)
         code = cli_choose(&cmd_score, "ref-format", v->ref_format, formats, &j->ref_format);
     if (code == 0)
-        code = cli_choose(&cmd_score, "letters", v->letters, letters, &j->options.letters);
+        code = cli_choose(&cmd_score, "letters", v->letters, score_letters, &j->options.letters);
     if (code == 0)
         code = cli_choose(&cmd_score, "draw", v->draw, draws, &draw);
     if (code == 0 && v->seed < 0)

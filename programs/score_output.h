@@ -2,6 +2,8 @@
 #ifndef TRELLIS_SCORE_OUTPUT_H
 #define TRELLIS_SCORE_OUTPUT_H
 
+#include "cli.h"
+
 #include <stdio.h>
 #include <trellis/score.h>
 
@@ -19,6 +21,8 @@ typedef struct score_results {
     trl_comparison comparison;      /* of two systems, with bootstrap */
     int oracle;
 } score_results;
+
+extern const char *const score_letters[]; /* the names of trl_letters, NULL */
 
 void score_print_table(FILE *out, const trl_scored_speaker *speakers, size_t count, trl_counts all);
 void score_print_speakers(FILE *out, const trl_score *score);

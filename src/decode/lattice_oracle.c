@@ -3,14 +3,25 @@
  */
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/string_table.h"
+#include "decode/score_data.h"
 
 #include <math.h>
 #include <string.h>
 #include <trellis/lattice_oracle.h>
 
 #define FAR UINT32_MAX
+#define MOST_LABEL ((int32_t)1 << 28)
 #define MOST_CELLS ((size_t)1 << 31)
 enum { BEGIN, SILENT, PAIR, DELETION, INSERTION };
+
+struct trl_oracle_words {
+    int letters;
+    trl__strings texts; /* with letters that are the same made the same */
+    int32_t *first;     /* by text: the first label that has it */
+    int32_t *same;      /* by label: the first one of its text */
+    int32_t count;      /* labels behind these stand for themselves */
+};
 
 typedef struct cell {
     uint32_t errors; /* FAR: not reached */
@@ -20,10 +31,96 @@ typedef struct cell {
 
 typedef struct table {
     trl_lattice_view lattice;
+    const trl_oracle_words *words;
     const int32_t *said;
     size_t count, stride;
     cell *cells; /* by state, then words that are done with */
 } table;
+
+/* ---- Words ---- */
+
+/* The number of the word's text, -1: it is new and may not be added, -2: out of memory. */
+static long text_number(const trl_oracle_words *w, trl__strings *add_to, const char *word)
+{
+    char *text = trl__strdup(word);
+    if (!text)
+        return -2;
+    trl__fold_letters(w->letters, text);
+    long number =
+        add_to ? trl__strings_add(add_to, text, strlen(text)) : trl__strings_find(&w->texts, text, strlen(text));
+    trl__free(text);
+    return add_to && number < 0 ? -2 : number;
+}
+
+static int fill_words(trl_oracle_words *w, const trl_symbols *symbols, trl_error *err)
+{
+    size_t entries = trl_symbols_count(symbols), known = 0;
+    for (size_t i = 0; i < entries; i++) {
+        int32_t label = trl_symbols_label(symbols, i);
+        if (label > MOST_LABEL)
+            return trl__fail(err, TRL_ELIMIT, "the table of words has the label %d; %d is the largest here", (int)label,
+                             (int)MOST_LABEL);
+        w->count = label >= w->count ? label + 1 : w->count;
+    }
+    w->first = trl__alloc(entries + 1, sizeof *w->first);
+    w->same = trl__alloc((size_t)w->count + 1, sizeof *w->same);
+    if (!w->first || !w->same)
+        return trl__fail_memory(err);
+    for (int32_t label = 0; label < w->count; label++)
+        w->same[label] = label;
+    for (size_t i = 0; i < entries; i++, known = w->texts.count) {
+        int32_t label = trl_symbols_label(symbols, i);
+        long text = text_number(w, &w->texts, trl_symbols_name(symbols, label));
+        if (text < 0)
+            return trl__fail_memory(err);
+        if ((size_t)text == known)
+            w->first[text] = label;
+        w->same[label] = w->first[text];
+    }
+    return 0;
+}
+
+int trl_oracle_words_create(const trl_symbols *symbols, int letters, trl_oracle_words **out, trl_error *err)
+{
+    *out = NULL;
+    if (letters < TRL_LETTERS_USUAL || letters > TRL_LETTERS_ALL)
+        return trl__fail(err, TRL_EINVAL, "there are no letters number %d", letters);
+    trl_oracle_words *w = trl__alloc_zero(1, sizeof *w);
+    int code = w ? 0 : trl__fail_memory(err);
+    if (w)
+        w->letters = letters == TRL_LETTERS_USUAL ? TRL_LETTERS_ASCII : letters;
+    if (code == 0)
+        code = fill_words(w, symbols, err);
+    if (code < 0)
+        trl_oracle_words_destroy(w);
+    else
+        *out = w;
+    return code;
+}
+
+void trl_oracle_words_destroy(trl_oracle_words *words)
+{
+    if (!words)
+        return;
+    trl__strings_free(&words->texts);
+    trl__free(words->first);
+    trl__free(words->same);
+    trl__free(words);
+}
+
+int trl_oracle_words_find(const trl_oracle_words *words, const char *word, int32_t *label, trl_error *err)
+{
+    long text = text_number(words, NULL, word);
+    *label = text < 0 ? -1 : words->first[text];
+    return text == -2 ? trl__fail_memory(err) : 0;
+}
+
+static int32_t plain_label(const table *t, int32_t label)
+{
+    return t->words && label < t->words->count ? t->words->same[label] : label;
+}
+
+/* ---- The search ---- */
 
 static cell *cell_at(const table *t, int32_t state, size_t done)
 {
@@ -41,13 +138,14 @@ static void follow(table *t, int32_t state, uint32_t a)
     const trl_lattice_arc *arc = &t->lattice.arcs[a];
     const cell *from = cell_at(t, state, 0);
     cell *to = cell_at(t, arc->next, 0);
+    int32_t word = plain_label(t, arc->word);
     for (size_t j = 0; j <= t->count; j++) {
         if (arc->word == 0) {
             improve(&to[j], from[j].errors, a, SILENT);
             continue;
         }
         if (j < t->count)
-            improve(&to[j + 1], from[j].errors + (arc->word != t->said[j]), a, PAIR);
+            improve(&to[j + 1], from[j].errors + (word != t->said[j]), a, PAIR);
         improve(&to[j], from[j].errors + 1, a, INSERTION);
     }
 }
@@ -93,7 +191,7 @@ static int32_t source_of(const trl_lattice_view *l, uint32_t arc)
 
 static void count_way(const table *t, const cell *c, size_t done, trl_counts *counts)
 {
-    int right = c->way == PAIR && t->lattice.arcs[c->arc].word == t->said[done - 1];
+    int right = c->way == PAIR && plain_label(t, t->lattice.arcs[c->arc].word) == t->said[done - 1];
     counts->correct += (uint64_t)right;
     counts->substitutions += c->way == PAIR && !right;
     counts->deletions += c->way == DELETION;
@@ -144,10 +242,12 @@ static int search(table *t, trl_oracle_path *out, trl_error *err)
     return 0;
 }
 
-int trl_lattice_oracle(const trl_lattice *lattice, const int32_t *said, size_t count, trl_oracle_path *out,
-                       trl_error *err)
+int trl_lattice_oracle(const trl_lattice *lattice, const trl_oracle_words *words, const int32_t *said, size_t count,
+                       trl_oracle_path *out, trl_error *err)
 {
-    table t = {.lattice = trl_lattice_look(lattice), .said = said, .count = count, .stride = count + 1};
+    table t = {.lattice = trl_lattice_look(lattice), .words = words, .said = said};
+    t.count = count;
+    t.stride = count + 1;
     *out = (trl_oracle_path){.counts = {.words = count, .utterances = 1}};
     if (t.lattice.states == 0)
         out->counts.deletions = count;

@@ -80,6 +80,14 @@ static void fold_ascii(char *text)
             *text = (char)(*text + 'a' - 'A');
 }
 
+void trl__fold_letters(int letters, char *text)
+{
+    if (letters == TRL_LETTERS_ASCII)
+        fold_ascii(text);
+    else if (letters == TRL_LETTERS_ALL)
+        trl__fold_case(text);
+}
+
 /* Words in parentheses mean something in NIST's formats only. */
 static int is_marked(const trl_transcripts *t)
 {
@@ -107,10 +115,7 @@ static int number_words(job *j, const trl_transcripts *t, int32_t **ids, trl_err
         if (text) {
             memcpy(text, word + inner, length - 2 * inner);
             text[length - 2 * inner] = '\0';
-            if (letters == TRL_LETTERS_ASCII)
-                fold_ascii(text);
-            else if (letters == TRL_LETTERS_ALL)
-                trl__fold_case(text);
+            trl__fold_letters(letters, text);
             id = trl__strings_add(&j->words, text, length - 2 * inner);
         }
         if (id < 0 || id > INT32_MAX) {

@@ -27,6 +27,9 @@ typedef struct trl__matches {
 int trl__match(const trl_transcripts *said, const trl_transcripts *heard, int oracle, trl_score *score,
                trl__matches *out, trl_error *err);
 
+/* In place: letters that are the same become the small ones. `letters` is no TRL_LETTERS_USUAL. */
+void trl__fold_letters(int letters, char *text);
+
 void trl__counts_add(trl_counts *sum, const trl_counts *more);
 
 #endif

@@ -154,6 +154,20 @@ contains "$(tr -s ' ' <<<"$out")" "all 2 4 3 0 1 0 25.00 50.00" "the least error
 contains "$(tr -s ' ' <<<"$out")" "anna 1 3 2 0 1 0 33.33 100.00" "the least errors of a speaker"
 equal "$(<oracle.txt)" "$(printf 'one a d\ntwo d')" "the words of the best paths"
 printf 'one a d x\nthree d d\n' >ref.txt
+# Capitals are what they are in `score`, which decides where --letters says so.
+printf 'one A d\ntwo D\n' >capitals.txt
+lattice 0 oracle lat.txt capitals.txt -w words.txt -o folded.txt
+cmp -s folded.txt oracle.txt || wrong "capitals change the best path"
+contains "$(tr -s ' ' <<<"$out")" "all 2 3 3 0 0 0 0.00 0.00" "no error but for capitals"
+lattice 0 oracle lat.txt capitals.txt -w words.txt --letters keep
+contains "$(tr -s ' ' <<<"$out")" "all 2 3 1 2 0 0 66.67" "two of three words differ in capitals"
+printf 'one é\n' >small.txt
+sed 's/^d /É /' words.txt >latin.txt
+lattice 1 oracle lat.txt small.txt -w latin.txt --letters ascii
+contains "$out" "200.0" "a substitution and an insertion"
+lattice 1 oracle lat.txt small.txt -w latin.txt --letters all
+contains "$out" "100.0" "an insertion"
+lattice 2 oracle lat.txt ref.txt -w words.txt --letters magic
 lattice 1 oracle lat.txt ref.txt -w words.txt
 contains "$(tr -s ' ' <<<"$out")" "all 2 5 2 0 3 0 60.00 100.00" "an utterance without lattice"
 contains "$err" "1 utterances of the reference have no lattice" "an utterance without lattice"

@@ -30,7 +30,7 @@ static void check(const trl_lattice *lattice, const int32_t *said, size_t count)
     trl_oracle_path path;
     path_list paths = all_paths(lattice);
     size_t least = SIZE_MAX, found = 0;
-    assert_int_equal(trl_lattice_oracle(lattice, said, count, &path, &err), 0);
+    assert_int_equal(trl_lattice_oracle(lattice, NULL, said, count, &path, &err), 0);
     for (size_t i = 0; i < paths.count; i++) {
         const lattice_path *p = &paths.items[i];
         size_t errors = distance(said, count, p->words, p->word_count);
@@ -73,7 +73,7 @@ static void test_empty(void **state)
     trl_oracle_path path;
     trl__lattice_draft draft = {0};
     assert_int_equal(trl__draft_finish(&draft, NULL, &lattice, &err), 0);
-    assert_int_equal(trl_lattice_oracle(lattice, (int32_t[]){1, 2}, 2, &path, &err), 0);
+    assert_int_equal(trl_lattice_oracle(lattice, NULL, (int32_t[]){1, 2}, 2, &path, &err), 0);
     assert_int_equal(path.counts.deletions, 2);
     assert_int_equal(path.count, 0);
     trl_oracle_path_free(&path);
@@ -88,7 +88,7 @@ static void test_memory(void **state)
     trl_oracle_path path;
     for (long n = 1; n <= 2; n++) {
         trl__memory_fail_after(n);
-        assert_int_equal(trl_lattice_oracle(lattice, (int32_t[]){1}, 1, &path, &err), TRL_ENOMEM);
+        assert_int_equal(trl_lattice_oracle(lattice, NULL, (int32_t[]){1}, 1, &path, &err), TRL_ENOMEM);
         trl__memory_fail_after(0);
         trl_oracle_path_free(&path);
     }
