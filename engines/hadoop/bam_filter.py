@@ -3,8 +3,8 @@
     bam_filter.py map COMMAND …                    # standard input: lines that end in the number of a part; COMMAND gets --part NUMBER
     bam_filter.py reduce HEADER FOLDER COMMAND …   # HEADER: a file of records of which the header counts; COMMAND gets -o FOLDER/part-N.bam
 
-Records travel as Hadoop's raw bytes: u32 size and key, u32 size and value, the high byte first. The key is the whole record, so that Hadoop sorts as `trellis bam sort` does; the value
-is empty. The partitioner must look at bytes 0 to 7 of keys, state and central triphone.
+Records travel as Hadoop's raw bytes: u32 size and key, u32 size and value, the high byte first. The key is the whole body of a record, so that Hadoop sorts as `trellis bam sort` does; the
+value is its checksum. The partitioner must look at bytes 0 to 7 of keys, state and central triphone.
 """
 
 import os
@@ -12,10 +12,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-from itertools import groupby
 
 sys.path += [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
-from bam_records import check, read_bodies, read_exactly, read_header, write_stream
+from bam_records import Record, check, once, read_exactly, read_header, read_records, write_stream
 
 
 def map_parts(command):
@@ -24,17 +23,17 @@ def map_parts(command):
         with tempfile.TemporaryFile() as log, subprocess.Popen(part, stdout=subprocess.PIPE, stderr=log) as mapper:
             try:
                 read_header(mapper.stdout)
-                for body in read_bodies(mapper.stdout):
-                    sys.stdout.buffer.write(struct.pack(">I", len(body)) + body + struct.pack(">I", 0))
+                for body, checksum in read_records(mapper.stdout):
+                    sys.stdout.buffer.write(struct.pack(">I", len(body)) + body + struct.pack(">I", len(checksum)) + checksum)
             except EOFError:
                 pass  # its exit code says why
             check(mapper, part, log)
 
 
-def raw_keys(stream):
+def raw_records(stream):
     while size := stream.read(4):
-        yield read_exactly(stream, struct.unpack(">I", size)[0])
-        read_exactly(stream, struct.unpack(">I", read_exactly(stream, 4))[0])
+        body = read_exactly(stream, struct.unpack(">I", size)[0])
+        yield Record(body, read_exactly(stream, struct.unpack(">I", read_exactly(stream, 4))[0]))
 
 
 def reduce_partition(header_file, folder, command):
@@ -45,10 +44,9 @@ def reduce_partition(header_file, folder, command):
     command = [*command, "-o", f"{part}.{attempt}"]
     with open(header_file, "rb") as file:
         header = read_header(file)
-    bodies = (body for body, _ in groupby(raw_keys(sys.stdin.buffer)))
     with tempfile.TemporaryFile() as log, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log) as reducer:
         try:
-            write_stream(reducer.stdin, header, bodies)
+            write_stream(reducer.stdin, header, once(raw_records(sys.stdin.buffer)))
             reducer.stdin.close()
         except BrokenPipeError:
             pass  # its exit code says why

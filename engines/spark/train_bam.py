@@ -17,14 +17,14 @@ import sys
 import tempfile
 from bisect import bisect_right
 from collections import namedtuple
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext, StorageLevel, TaskContext
 
 ENGINES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ENGINES)
-from bam_records import check, read_bodies, read_header, write_stream
+from bam_records import Record, check, once, read_header, read_records, write_stream
 
 # What goes on to which command; with or without a value.
 MAP_OPTIONS = {"order": 1, "no-boundaries": 0, "seed": 1, "oov": 1, "beam": 1, "no-adapt": 0, "format": 1, "channel": 1,
@@ -53,7 +53,7 @@ def mark_records(records):
     records = iter(records)
     header = next(records, None)
     marks, step = [], 1 << 12
-    for body in records:
+    for body, _ in records:
         if not marks or marks[-1][1] + len(body) > step:
             marks.append([mark_of(body, header), 0])
         marks[-1][1] += len(body)
@@ -75,9 +75,9 @@ def cut(marks, shards):
     return cuts
 
 
-def shuffle_key(body, cuts):
-    """Range and record; the value is empty."""
-    return struct.pack(">I", bisect_right(cuts, body)) + body, None
+def shuffle_pair(record, cuts):
+    """Key: range and body; value: checksum."""
+    return struct.pack(">I", bisect_right(cuts, record.body)) + record.body, record.checksum
 
 
 def range_of_key(key):
@@ -97,7 +97,7 @@ def map_part(part, job):
             mapper.stdout.close()
             try:
                 yield read_header(sorter.stdout)
-                yield from read_bodies(sorter.stdout)
+                yield from read_records(sorter.stdout)
             except EOFError:
                 pass  # the exit codes say why
             except BaseException:
@@ -116,15 +116,15 @@ def range_options(number, cuts, header):
     return first + end
 
 
-def reduce_range(number, records, header, cuts, job):
+def reduce_range(number, pairs, header, cuts, job):
     """The sorted records of a range become a file of mixtures, which is there whole or not at all."""
     part = os.path.join(job.work, f"part-{number:05d}.bam")
     attempt = f"{part}.attempt-{TaskContext.get().taskAttemptId()}"
     command = [job.trellis, "bam", "reduce", "-o", attempt, *range_options(number, cuts, header), *job.estimation, "-q", "-t", "1"]
-    bodies = (key[4:] for key, _ in groupby(key for key, _ in records))  # those of several mappers once
+    records = once(Record(key[4:], checksum) for key, checksum in pairs)  # those of several mappers are there several times
     with tempfile.TemporaryFile() as log, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log) as reducer:
         try:
-            size = write_stream(reducer.stdin, header, bodies)
+            size = write_stream(reducer.stdin, header, records)
             reducer.stdin.close()
         except BrokenPipeError:
             size = 0  # its exit code says why
@@ -213,8 +213,8 @@ def train(context, job, arguments, output):
         header = common_header([header for header, _ in marked])
         cuts = cut([mark for _, marks in marked for mark in marks], arguments.shards or many)
         parts = (
-            mapped.filter(lambda body: body != header)
-            .map(lambda body: shuffle_key(body, cuts))
+            mapped.filter(lambda record: record != header)
+            .map(lambda record: shuffle_pair(record, cuts))
             .repartitionAndSortWithinPartitions(len(cuts) + 1, range_of_key)
             .mapPartitionsWithIndex(lambda number, records: reduce_range(number, records, header, cuts, job))
             .collect()

@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <string.h>
+#define XXH_INLINE_ALL /* records are short */
 #include <xxhash.h>
 
-#define MAGIC "trl-bam\1"
-#define HEAD 40 /* bytes before the names of the phones */
+#define MAGIC "trl-bam" /* and a byte: the version */
+#define HEAD 40         /* bytes before the names of the phones */
+#define RECORD_HEAD 12  /* bytes before a body: its size and checksum */
 #define NAMES_MOST ((uint32_t)1 << 24)
 
 /* ---- hashes ---- */
@@ -120,31 +122,55 @@ int trl__bam_parse(const trl__bam_header *h, const unsigned char *body, size_t s
 
 /* ---- reading ---- */
 
-static int read_names(trl__bam_reader *r, uint32_t size, int boundaries, trl_error *err)
+static uint64_t hash_header(const unsigned char head[HEAD], const void *names, size_t size)
 {
-    const unsigned char *bytes;
-    int code = size <= NAMES_MOST ? trl__source_take(&r->source, size, &bytes, err)
-                                  : trl__source_fail(&r->source, err, TRL_ECORRUPT, "names of phones take too much");
-    char *text = code == 0 ? trl__alloc((size_t)size + 1, 1) : NULL;
-    if (code == 0 && !text)
+    return XXH3_64bits_withSeed(names, size, XXH3_64bits(head, HEAD));
+}
+
+/* The head, copied, and the names, valid until the next call; neither was changed on the way. */
+static int take_header(trl__bam_reader *r, unsigned char head[HEAD], const unsigned char **names, trl_error *err)
+{
+    const unsigned char *b;
+    uint64_t here = r->source.offset;
+    int code = trl__source_take(&r->source, HEAD, &b, err);
+    if (code < 0)
+        return code;
+    memcpy(head, b, HEAD);
+    if (head[7] != TRL__BAM_STREAM_VERSION)
+        return trl__fail_byte(err, TRL_EUNSUPPORTED, r->source.name, here,
+                              "a stream of M-phones of version %d, this program knows %d; make it anew with this one",
+                              head[7], TRL__BAM_STREAM_VERSION);
+    uint32_t size = trl__le32(head + 36);
+    if (size > NAMES_MOST)
+        return trl__source_fail(&r->source, err, TRL_ECORRUPT, "names of phones take too much");
+    code = trl__source_take(&r->source, (uint64_t)size + 8, names, err);
+    if (code == 0 && trl__le64(*names + size) != hash_header(head, *names, size))
+        code = trl__fail_byte(err, TRL_ECORRUPT, r->source.name, here,
+                              "the stream's header is damaged (its checksum is wrong)");
+    return code;
+}
+
+static int read_names(trl__bam_reader *r, const unsigned char *bytes, uint32_t size, int boundaries, trl_error *err)
+{
+    char *text = trl__alloc((size_t)size + 1, 1);
+    if (!text)
         return trl__fail_memory(err);
-    if (code == 0) {
-        memcpy(text, bytes, size);
-        text[size] = '\0';
-        code = trl_bam_phones_of_text(text, boundaries, &r->header.phones, err);
-    }
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    int code = trl_bam_phones_of_text(text, boundaries, &r->header.phones, err);
     trl__free(text);
     return code;
 }
 
 static int read_header(trl__bam_reader *r, trl_error *err)
 {
-    const unsigned char *b;
+    unsigned char b[HEAD];
+    const unsigned char *names;
     r->source.line = 0; /* bytes, not lines, in messages */
-    int code = trl__source_starts(&r->source, MAGIC, 8, err);
+    int code = trl__source_starts(&r->source, MAGIC, strlen(MAGIC), err);
     if (code == 0)
         return trl__source_fail(&r->source, err, TRL_EFORMAT, "this is no stream of M-phones");
-    code = code < 0 ? code : trl__source_take(&r->source, HEAD, &b, err);
+    code = code < 0 ? code : take_header(r, b, &names, err);
     if (code < 0)
         return code;
     uint32_t order = trl__le32(b + 8), dim = trl__le32(b + 12), boundaries = trl__le32(b + 16);
@@ -156,7 +182,7 @@ static int read_header(trl__bam_reader *r, trl_error *err)
                                 dim);
     r->header.order = (int)order;
     r->header.dim = (int)dim;
-    return read_names(r, trl__le32(b + 36), (int)boundaries, err);
+    return read_names(r, names, trl__le32(b + 36), (int)boundaries, err);
 }
 
 static int begin_reading(trl__bam_reader *r, int code, trl_error *err)
@@ -198,7 +224,7 @@ static int begin_next(trl__bam_reader *r, trl_error *err)
 {
     trl__bam_header first = r->header;
     uint64_t here = r->source.offset;
-    int code = trl__source_starts(&r->source, MAGIC, 8, err);
+    int code = trl__source_starts(&r->source, MAGIC, strlen(MAGIC), err);
     if (code == 0)
         return trl__source_fail(&r->source, err, TRL_EFORMAT, "behind the stream's end there is something else");
     r->header.phones = NULL;
@@ -263,10 +289,14 @@ int trl__bam_read(trl__bam_reader *r, trl__bam_record *record, trl_error *err)
         return code;
     if (size > TRL__BAM_BODY_MOST)
         return trl__source_fail(&r->source, err, TRL_ECORRUPT, "a record of %" PRIu32 " bytes can't be", size);
-    code = trl__source_take(&r->source, size, &b, err);
+    code = trl__source_take(&r->source, 8 + (uint64_t)size, &b, err);
     if (code < 0)
         return code;
-    code = trl__bam_parse(&r->header, b, size, record, &why);
+    const unsigned char *body = b + 8;
+    if (XXH3_64bits(body, size) != trl__le64(b))
+        return trl__fail_byte(err, TRL_ECORRUPT, r->source.name, r->source.offset - size,
+                              "record %" PRIu64 " is damaged (its checksum is wrong)", r->records + 1);
+    code = trl__bam_parse(&r->header, body, size, record, &why);
     if (code < 0)
         return trl__source_fail(&r->source, err, code, "record %" PRIu64 ": %s", r->records + 1, why.text);
     r->records++;
@@ -284,7 +314,8 @@ void trl__bam_reader_close(trl__bam_reader *reader)
 
 int trl__bam_writer_open(const char *path, const trl__bam_header *h, trl__bam_writer *out, trl_error *err)
 {
-    unsigned char head[HEAD] = MAGIC;
+    unsigned char head[HEAD] = MAGIC, hash[8];
+    head[7] = TRL__BAM_STREAM_VERSION;
     *out = (trl__bam_writer){0};
     char *names = trl__bam_phones_text(h->phones);
     if (!names)
@@ -295,11 +326,14 @@ int trl__bam_writer_open(const char *path, const trl__bam_header *h, trl__bam_wr
     trl__put_le64(head + 20, h->seed);
     trl__put_le64(head + 28, h->model);
     trl__put_le32(head + 36, (uint32_t)strlen(names));
+    trl__put_le64(hash, hash_header(head, names, strlen(names)));
     int code = trl_file_create(path, &out->file, err);
     if (code == 0)
         code = trl_file_write(out->file, head, HEAD, err);
     if (code == 0)
         code = trl_file_write(out->file, names, strlen(names), err);
+    if (code == 0)
+        code = trl_file_write(out->file, hash, sizeof hash, err);
     trl__free(names);
     if (code < 0)
         trl__bam_writer_abort(out);
@@ -308,9 +342,10 @@ int trl__bam_writer_open(const char *path, const trl__bam_header *h, trl__bam_wr
 
 int trl__bam_write(trl__bam_writer *writer, const unsigned char *body, size_t size, trl_error *err)
 {
-    unsigned char length[4];
-    trl__put_le32(length, (uint32_t)size);
-    int code = trl_file_write(writer->file, length, 4, err);
+    unsigned char head[RECORD_HEAD];
+    trl__put_le32(head, (uint32_t)size);
+    trl__put_le64(head + 4, XXH3_64bits(body, size));
+    int code = trl_file_write(writer->file, head, sizeof head, err);
     if (code == 0)
         code = trl_file_write(writer->file, body, size, err);
     writer->records += code == 0;

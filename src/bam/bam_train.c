@@ -97,13 +97,19 @@ static uint64_t hash_job(const train_job *j, const trl_lexicon *lexicon)
     return h;
 }
 
-/* Ranges depend on the estimation too. */
+/* Ranges depend on the estimation too, and what is made of them on the format that it is written in. */
 static uint64_t hash_ranges(const train_job *j)
 {
     const trl_bam_options *o = &j->options->bam;
-    double numbers[] = {
-        (double)o->least_frames, (double)o->most_frames, o->alpha,           o->beta,
-        o->variance_floor,       (double)o->iterations,  j->options->shards, (double)j->options->memory};
+    double numbers[] = {TRL__BAM_STREAM_VERSION,
+                        (double)o->least_frames,
+                        (double)o->most_frames,
+                        o->alpha,
+                        o->beta,
+                        o->variance_floor,
+                        (double)o->iterations,
+                        j->options->shards,
+                        (double)j->options->memory};
     return XXH3_64bits_withSeed(numbers, sizeof numbers, j->hash);
 }
 

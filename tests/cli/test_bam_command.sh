@@ -37,13 +37,14 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from bam_records import *
 with open("sorted.bam", "rb") as file:
-    header, bodies = read_header(file), list(read_bodies(file))
-same = next(i for i in range(len(bodies) // 2, len(bodies)) if bodies[i][:16] == bodies[i - 1][:16])
-cuts = [len(bodies) // 3, same, same + 1]
-for number, (first, end) in enumerate(zip([0, *cuts], [*cuts, len(bodies)])):
+    header, records = read_header(file), list(read_records(file))
+keys = [record.body[:16] for record in records]
+same = next(i for i in range(len(keys) // 2, len(keys)) if keys[i] == keys[i - 1])
+cuts = [len(keys) // 3, same, same + 1]
+for number, (first, end) in enumerate(zip([0, *cuts], [*cuts, len(keys)])):
     with open(f"range{number}.bam", "wb") as file:
-        write_stream(file, header, bodies[first:end])
-    print(*(["--first", bodies[first][:16].hex()] if first else []), *(["--end", bodies[end][:16].hex()] if end < len(bodies) else []),
+        write_stream(file, header, records[first:end])
+    print(*(["--first", keys[first].hex()] if first else []), *(["--end", keys[end].hex()] if end < len(keys) else []),
           file=open(f"range{number}.options", "w"))
 PYTHON
 for number in 0 1 2 3; do

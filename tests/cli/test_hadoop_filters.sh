@@ -16,18 +16,23 @@ for part in 1 2 3; do
 done
 python3 - <<'PYTHON'
 import struct, zlib
-keys = [[], []]
+records = [[], []]
 for part in 1, 2, 3:
     data, at = open(f"mapped-{part}", "rb").read(), 0
     while at < len(data):
         size = struct.unpack_from(">I", data, at)[0]
         body = data[at + 4 : at + 4 + size]
-        keys[zlib.crc32(body[:8]) % 2].append(body)
-        at += 8 + size
-for shard, bodies in enumerate(keys):
+        value = data[at + 8 + size : at + 8 + size + struct.unpack_from(">I", data, at + 4 + size)[0]]
+        records[zlib.crc32(body[:8]) % 2].append((body, value))
+        at += 8 + size + len(value)
+for shard, pairs in enumerate(records):
     with open(f"shuffled-{shard}", "wb") as out:
-        for body in sorted(bodies):
-            out.write(struct.pack(">I", len(body)) + body + struct.pack(">I", 0))
+        for body, value in sorted(pairs):
+            out.write(struct.pack(">I", len(body)) + body + struct.pack(">I", len(value)) + value)
+with open("shuffled-0", "rb") as file:
+    changed = bytearray(file.read())
+changed[4 + struct.unpack_from(">I", changed)[0] - 1] ^= 1  # the last byte of the first body
+open("changed", "wb").write(changed)
 PYTHON
 for shard in 0 1; do
     mapreduce_task_partition=$shard python3 "$filter" reduce header.bam . "$TRELLIS" bam reduce -q "${estimation[@]}" <"shuffled-$shard" >"name-$shard" ||
@@ -40,6 +45,8 @@ diff -r local.store hadoop.store || wrong "another store"
 # What is cut or fails ends the filter, and leaves no part.
 head -c 1000 shuffled-0 >short
 expect 1 bash -c "mapreduce_task_partition=7 python3 $filter reduce header.bam . $TRELLIS bam reduce -q <short"
+expect 1 bash -c "mapreduce_task_partition=7 python3 $filter reduce header.bam . $TRELLIS bam reduce -q <changed"
+contains "$err" "record 1 is damaged (its checksum is wrong)" "a record that was changed on the way"
 expect 1 bash -c "echo 9 | python3 $filter map ${map[*]}"
 contains "$err" "parts count from 1" "what the mapper said"
 [ ! -e part-00007.bam ] || wrong "a part of a stream that was cut"

@@ -48,15 +48,16 @@ parts = [list(map_part(part, job)) for part in range(2)]
 header = common_header([part[0] for part in parts])
 fails_with("beam", lambda: map_part(0, job._replace(mapping=["--beam", "-3"])))
 fails_with("sounds2", lambda: map_part(0, job._replace(inputs=["tones.trm", "sounds2", "lexicon.txt"])))
-bodies = parts[0][1:]
+records = parts[0][1:]
+bodies = [record.body for part in parts for record in part[1:]]
 stream = io.BytesIO()
-write_stream(stream, header, bodies)
+write_stream(stream, header, records)
 whole = stream.getvalue()
 for size in (20, len(whole) // 2, len(whole) - 3):
     shorter = io.BytesIO(whole[:size])
-    fails_with("end", lambda: (read_header(shorter), *read_bodies(shorter)))
+    fails_with("end", lambda: (read_header(shorter), *read_records(shorter)))
 again = io.BytesIO(whole)
-assert read_header(again) == header and list(read_bodies(again)) == bodies
+assert read_header(again) == header and list(read_records(again)) == records
 fails_with("disagree", lambda: common_header([header, header[:-1]]))
 
 # Ranges: marks are of records, as far apart as they say; records lie between the cuts that are around them, in few large mappers and many small ones alike.
@@ -64,13 +65,13 @@ train_bam.MARKS = 20
 for shards in (1, 2, 7, 50):
     marked = [next(mark_records(part)) for part in parts]
     for part, (_, marks) in zip(parts, marked):
-        assert len(marks) <= 20 and sum(size for _, size in marks) == sum(map(len, part[1:]))
-        assert {mark for mark, _ in marks} <= {mark_of(body, header) for body in part[1:]}
+        assert len(marks) <= 20 and sum(size for _, size in marks) == sum(len(record.body) for record in part[1:])
+        assert {mark for mark, _ in marks} <= {mark_of(record.body, header) for record in part[1:]}
     cuts = cut([mark for _, marks in marked for mark in marks], shards)
     assert cuts == sorted(set(cuts)) and len(cuts) < shards
     sizes = [0] * (len(cuts) + 1)
-    for body in parts[0][1:] + parts[1][1:]:
-        number = range_of_key(shuffle_key(body, cuts)[0])
+    for body in bodies:
+        number = range_of_key(shuffle_pair(Record(body, b""), cuts)[0])
         assert (number == 0 or cuts[number - 1] <= body) and (number == len(cuts) or body < cuts[number])
         sizes[number] += len(body)
     assert min(sizes) > 0 and max(sizes) <= sum(sizes) / shards + 4 * sum(sizes) / 20, sizes

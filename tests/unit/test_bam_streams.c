@@ -84,6 +84,49 @@ static void test_truncated(void **state)
     free_case(&c);
 }
 
+/* What a stream's records are until its end or an error: how many are those of the case; none may be another. */
+static int read_case(const bam_case *c, const unsigned char *bytes, size_t size, size_t *count)
+{
+    trl__bam_reader reader;
+    trl__bam_record record;
+    *count = 0;
+    int code = trl__bam_reader_memory("stream", bytes, size, &reader, &err);
+    if (code < 0)
+        return code;
+    while ((code = trl__bam_read(&reader, &record, &err)) > 0) {
+        const bam_body *wanted = &c->records[(*count)++];
+        assert_true(*count <= c->count && record.size == wanted->size);
+        assert_memory_equal(record.body, wanted->bytes, record.size);
+    }
+    trl__bam_reader_close(&reader);
+    return code;
+}
+
+/* Every bit of a stream counts: one that is another is noticed before its record is given out. */
+static void test_flipped(void **state)
+{
+    (void)state;
+    dice d = {.seed = 4};
+    bam_case c = random_case(&d, 2, 2, 2, 1);
+    size_t size, count;
+    sort_case(&c);
+    write_case(&c, temp_path("whole"));
+    unsigned char *bytes = read_whole(temp_path("whole"), &size);
+    must(read_case(&c, bytes, size, &count));
+    assert_int_equal(count, c.count);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        assert_true(read_case(&c, bytes, size, &count) < 0);
+        assert_non_null(strstr(err.text, "stream"));
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    bytes[7] = 1;
+    assert_int_equal(read_case(&c, bytes, size, &count), TRL_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "of version 1, this program knows 2; make it anew"));
+    free(bytes);
+    free_case(&c);
+}
+
 static size_t append_file(unsigned char *to, const char *name)
 {
     size_t size;
@@ -297,8 +340,9 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort),         cmocka_unit_test(test_truncated),
-                                       cmocka_unit_test(test_concatenated), cmocka_unit_test(test_store),
-                                       cmocka_unit_test(test_replaced),     cmocka_unit_test(test_damaged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort),    cmocka_unit_test(test_truncated),
+                                       cmocka_unit_test(test_flipped), cmocka_unit_test(test_concatenated),
+                                       cmocka_unit_test(test_store),   cmocka_unit_test(test_replaced),
+                                       cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
