@@ -108,7 +108,7 @@ static int start_decoder(trl_audio *audio, trl_error *err)
     return 0;
 }
 
-/* FLAC from a pipe has no length in its header: it is decoded once to count. */
+/* Without a length in the header, as in FLAC from a pipe and in MP2: decoded once to count. */
 static int count_frames(trl_audio *audio, trl_error *err)
 {
     int64_t frames = 0, n;
@@ -200,7 +200,7 @@ static int prepare(trl_audio *audio, const trl_audio_options *options, trl_audio
     int rc = trl__sound_header_check(&audio->source, err);
     if (rc == 0)
         rc = start_decoder(audio, err);
-    if (rc == 0 && audio->format.frames == SF_COUNT_MAX)
+    if (rc == 0 && (audio->format.frames == SF_COUNT_MAX || audio->source.is_uncounted))
         rc = count_frames(audio, err);
     if (rc == 0)
         rc = check_options(audio, options ? options : &defaults, err);
@@ -296,7 +296,7 @@ static int fail_decoding(const trl_audio *audio, trl_error *err)
     const trl__sound_source *source = &audio->source;
     if (source->io_error)
         return trl__sound_source_fail(source, err);
-    return trl__fail_byte(err, TRL_ECORRUPT, source->name, source->position,
+    return trl__fail_byte(err, TRL_ECORRUPT, source->name, trl__sound_source_place(source, source->position),
                           "the sound breaks off near sample %lld of %lld (%s): the file is cut or damaged; copy or "
                           "record it again",
                           (long long)audio->position, (long long)audio->format.frames,

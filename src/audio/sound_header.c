@@ -1,13 +1,14 @@
 /* Is the sound as long as its header says? libsndfile shortens a cut file without a word, so the length fields are
  * compared with the real size here: WAV, RF64, AIFF, CAF and Wave64 are all lists of chunks (a name, a length, that
  * many bytes) in four spellings; AU and SPHERE have one fixed header; the last page of an Ogg file carries a mark.
- * FLAC and MP3 show a cut only when they are decoded; trl_audio_read notices it there.
+ * MP3 is a chain of frames (mpeg_frames.c). FLAC shows a cut only when it is decoded; trl_audio_read notices it there.
  *
  * Programs that write to a pipe can't go back to fill in the length. They leave 0 or a number just below 2^31 or 2^32:
  * then the sound goes on to the end of the file.
  */
 #include "audio/sound_header.h"
 
+#include "audio/mpeg_frames.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
@@ -261,43 +262,6 @@ static int check_ogg(trl__sound_source *source, trl_error *err)
                           "copy it again, or keep what is left with: ffmpeg -i IN -c copy OUT");
 }
 
-/* The length of the MPEG audio frame that this header begins, in bytes; 0: it is none. */
-static size_t mpeg_frame_length(const uint8_t h[4])
-{
-    static const uint16_t bitrates[5][14] = {
-        /* kbit/s: MPEG-1 layers I, II, III; MPEG-2 layer I; MPEG-2 layers II and III */
-        {32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448},
-        {32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384},
-        {32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320},
-        {32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256},
-        {8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}};
-    static const unsigned rates[3] = {44100, 48000, 32000};
-    unsigned version = h[1] >> 3 & 3, layer = 4 - (h[1] >> 1 & 3), bitrate = h[2] >> 4, rate = h[2] >> 2 & 3;
-    if (h[0] != 0xFF || h[1] < 0xE0 || version == 1 || layer == 4 || bitrate == 0 || bitrate == 15 || rate == 3)
-        return 0;
-    unsigned row = version == 3 ? layer - 1 : layer == 1 ? 3 : 4, padding = h[2] >> 1 & 1;
-    unsigned bits = 1000u * bitrates[row][bitrate - 1], hertz = rates[rate] >> (version == 3   ? 0
-                                                                                : version == 2 ? 1
-                                                                                               : 2);
-    if (layer == 1)
-        return (12 * bits / hertz + padding) * 4;
-    return (layer == 3 && version != 3 ? 72 : 144) * bits / hertz + padding;
-}
-
-/* Samples without a header may begin like a frame of MP3, and libsndfile then takes them for it. A second frame of the
- * same kind must follow the first. */
-static int check_mpeg(trl__sound_source *source, const uint8_t *head, size_t n, trl_error *err)
-{
-    uint8_t next[4];
-    size_t length = n < 4 ? 0 : mpeg_frame_length(head);
-    if (length > 0 && length >= source->size)
-        return 0;
-    if (length > 0 && trl__sound_source_get(source, length, next, 4) == 4 && mpeg_frame_length(next) > 0 &&
-        next[1] >> 1 == head[1] >> 1 && (next[2] & 0x0C) == (head[2] & 0x0C))
-        return 0;
-    return trl__sound_header_explain(source, err);
-}
-
 int trl__sound_header_check(trl__sound_source *source, trl_error *err)
 {
     uint8_t head[40];
@@ -315,8 +279,8 @@ int trl__sound_header_check(trl__sound_source *source, trl_error *err)
         return check_sphere(source, err);
     if (starts(head, n, 0, "OggS"))
         return check_ogg(source, err);
-    if (n >= 2 && head[0] == 0xFF && head[1] >= 0xE0)
-        return check_mpeg(source, head, n, err);
+    if ((n >= 2 && head[0] == 0xFF && head[1] >= 0xE0) || starts(head, n, 0, "ID3"))
+        return trl__mpeg_check(source, err);
     return 0;
 }
 

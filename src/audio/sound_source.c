@@ -102,12 +102,19 @@ static int move_window(trl__sound_source *source, uint64_t offset)
     return n > 0;
 }
 
+uint64_t trl__sound_source_place(const trl__sound_source *source, uint64_t at)
+{
+    return at < source->front_size ? 0 : at - source->front_size + source->skipped;
+}
+
 size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *bytes, size_t n)
 {
     uint8_t *to = bytes;
     size_t done = 0;
+    for (; done < n && offset + done < source->front_size; done++)
+        to[done] = source->front[offset + done];
     while (done < n && offset + done < source->size) {
-        uint64_t at = offset + done;
+        uint64_t at = trl__sound_source_place(source, offset + done);
         if (at < source->window_start || at - source->window_start >= source->window_size)
             if (!move_window(source, at))
                 break;

@@ -14,7 +14,7 @@
 typedef struct trl__sound_source {
     char *name;    /* for messages; owned */
     int fd;        /* -1: everything is in the window */
-    uint64_t size; /* bytes */
+    uint64_t size; /* bytes, as they are seen */
     uint64_t position;
     const uint8_t *window; /* bytes window_start … window_start + window_size - 1 */
     uint64_t window_start;
@@ -22,9 +22,13 @@ typedef struct trl__sound_source {
     uint8_t *owned;        /* memory behind the window, or NULL when it is the caller's */
     int io_error;          /* errno of a failed read, or 0 */
     unsigned long starved; /* reads at the end of the bytes since the last that gave any */
+    int is_uncounted;      /* how many samples there are shows only when they are decoded */
     uint64_t patch_at;     /* where patch_size bytes are seen as `patch` instead of what the file has */
     uint8_t patch[4];
     size_t patch_size;
+    uint8_t front[256]; /* front_size bytes that are seen instead of the file's first `skipped` */
+    size_t front_size;
+    uint64_t skipped;
 } trl__sound_source;
 
 /* Returns 0, TRL_ENOENT, TRL_EIO (also: a folder), TRL_ELIMIT (endless pipe), TRL_ENOMEM. */
@@ -38,6 +42,9 @@ void trl__sound_source_close(trl__sound_source *source);
 
 /* Up to n bytes from offset on; fewer only at the end of the file or when reading fails (io_error). */
 size_t trl__sound_source_get(trl__sound_source *source, uint64_t offset, void *bytes, size_t n);
+
+/* Where in the file that is what is seen at this place. */
+uint64_t trl__sound_source_place(const trl__sound_source *source, uint64_t at);
 
 /* Says why reading failed (io_error). Returns the code. */
 int trl__sound_source_fail(const trl__sound_source *source, trl_error *err);
