@@ -14,7 +14,7 @@
     "  feats.scp  scp:FILE                Kaldi script, for reading\n"                                 \
     "             ark,scp:FILE,FILE       archive and script, for writing\n"                           \
     "  x.htk .mfc .plp .fea  htk:PLACE    HTK parameter file, or a folder of them\n"                   \
-    "  x.npy      npy:PLACE               NumPy file, or a folder of them; writing only\n"             \
+    "  x.npy      npy:PLACE               NumPy file, or a folder of them\n"                           \
     "  -          ark:-                   standard input or output, an archive"
 
 /* ---- copy ---- */

@@ -11,7 +11,7 @@
  *     feats.scp  scp:feats.scp          Kaldi script: lines `id file:offset`; commands are refused, never run
  *                ark,scp:a.ark,a.scp    both, for writing (ark,t,scp: with the archive as text)
  *     x.htk|.mfc|.plp|.fea htk:PLACE    HTK parameter file, or a folder of them; the id is the file's name
- *     x.npy      npy:DIR                NumPy, writing only: one float32 file per utterance
+ *     x.npy      npy:DIR                NumPy array of frames x coefficients, or a folder of them, as with HTK
  *     -                                 standard input or output (ark only)
  *
  * Indices: frames (rows) and coefficients (columns) count from 0.
@@ -39,7 +39,7 @@ TRL_API void trl_feature_reader_close(trl_feature_reader *reader);
  * trl_matrix_free is right in both cases. NaN and infinity are refused with TRL_ENUMBER and the place. */
 TRL_API int trl_feature_reader_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err);
 
-/* Random access, packed and scp only (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such utterance.
+/* Random access: packed, scp, HTK and NumPy files (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such utterance.
  * Thread rule: find and get of a packed file may be called by many threads at once; all else by one. */
 TRL_API int trl_feature_reader_find(trl_feature_reader *reader, const char *id, trl_matrix *frames, trl_error *err);
 

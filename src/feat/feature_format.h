@@ -70,8 +70,9 @@ int trl__packed_from_container(trl__container *container, trl_feature_reader **o
  * or an error. */
 int trl__ark_read_id(trl__source *source, char id[TRL__ARK_ID + 1], trl_error *err);
 
-/* One HTK parameter file, from its first byte to its last. */
+/* One HTK parameter file or NumPy file, from its first byte to its last. */
 int trl__htk_read(trl__source *source, trl_matrix *frames, trl_error *err);
+int trl__npy_read(trl__source *source, trl_matrix *frames, trl_error *err);
 
 /* A writer that makes one file per utterance, in a folder, or a single one: `encode` writes the file's whole content.
  * A place with one of the endings is a file, anything else a folder, which is made when it is missing. */
@@ -79,6 +80,11 @@ typedef int (*trl__encode_fn)(trl_file *file, const trl_matrix *frames, const tr
                               trl_error *err);
 int trl__file_per_utterance(const char *path, const trl__feature_format *format, trl__encode_fn encode,
                             const trl_feature_writer_options *options, trl_feature_writer **out, trl_error *err);
+
+/* The reader of what it writes: `decode` reads a file from its first byte to its last. */
+typedef int (*trl__decode_fn)(trl__source *source, trl_matrix *frames, trl_error *err);
+int trl__file_per_utterance_open(const char *path, const trl__feature_format *format, trl__decode_fn decode,
+                                 trl_feature_reader **out, trl_error *err);
 
 /* "folder/id.ending", freed by trl__free. TRL_EINVAL: the id has a slash or begins with a dot. */
 int trl__utterance_path(const char *folder, const char *id, const char *ending, char **out, trl_error *err);

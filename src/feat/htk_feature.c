@@ -13,16 +13,9 @@
 #include "feat/feature_format.h"
 #include "base/bytes.h"
 #include "base/fail.h"
-#include "base/memory.h"
-#include "base/path.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { HTK_WAVEFORM = 0, HTK_IREFC = 5, HTK_DISCRETE = 10, HTK_LAST_KIND = 12, HTK_BASE = 077 };
 enum { HTK_COMPRESSED = 02000, HTK_CRC = 010000 };
@@ -134,109 +127,9 @@ int trl__htk_read(trl__source *source, trl_matrix *frames, trl_error *err)
     return check_rest(source, &h, crc_size ? trl__be16(bytes + size) : 0, crc_size ? checksum(bytes, size) : 0, err);
 }
 
-typedef struct htk_reader {
-    trl_feature_reader base;
-    trl__strings paths; /* one file, or those of a folder by name */
-    size_t position;
-    char *id;
-} htk_reader;
-
-/* The file's name without folder and ending. */
-static char *id_of(const char *path)
-{
-    char *id = trl__strdup(trl__base_name(path));
-    if (id)
-        id[trl__extension(id) - id] = '\0';
-    return id;
-}
-
-static int htk_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err)
-{
-    htk_reader *h = (htk_reader *)reader;
-    if (h->position == h->paths.count)
-        return 0;
-    const char *path = h->paths.texts[h->position++];
-    trl__free(h->id);
-    h->id = id_of(path);
-    if (!h->id)
-        return trl__fail_memory(err);
-    int code = trl__check_id(path, h->id, err);
-    trl__source source;
-    if (code == 0)
-        code = trl__source_open(path, &source, err);
-    if (code < 0)
-        return code;
-    code = trl__htk_read(&source, frames, err);
-    trl__source_close(&source);
-    *id = h->id;
-    return code < 0 ? code : 1;
-}
-
-static void htk_close(trl_feature_reader *reader)
-{
-    htk_reader *h = (htk_reader *)reader;
-    trl__strings_free(&h->paths);
-    trl__free(h->id);
-    trl__free(h);
-}
-
-static const trl__reader_class reader_class = {.next = htk_next, .close = htk_close};
-
-static int add_from_folder(htk_reader *h, const char *folder, const char *name, trl_error *err)
-{
-    if (name[0] == '.' || !trl__has_ending(name, &trl__htk_format))
-        return 0;
-    trl__arena arena = {0};
-    const char *path = trl__join_path(&arena, folder, name);
-    long number = path ? trl__strings_add(&h->paths, path, strlen(path)) : -1;
-    trl__arena_free(&arena);
-    return number < 0 ? trl__fail_memory(err) : 0;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int list_folder(htk_reader *h, const char *path, trl_error *err)
-{
-    DIR *folder = opendir(path);
-    if (!folder)
-        return trl__fail_errno(err, path, "can't open");
-    int code = 0;
-    for (struct dirent *e; code == 0 && (errno = 0, e = readdir(folder));)
-        code = add_from_folder(h, path, e->d_name, err);
-    if (code == 0 && errno != 0)
-        code = trl__fail_errno(err, path, "reading failed");
-    closedir(folder);
-    if (code == 0 && h->paths.count == 0)
-        return trl__fail(err, TRL_ENOENT, "%s: no HTK parameter files (.htk .mfc .plp .fea) in this folder", path);
-    if (code == 0)
-        qsort(h->paths.texts, h->paths.count, sizeof *h->paths.texts, by_text);
-    return code;
-}
-
-/* A missing file shows on opening, like everywhere. */
 static int htk_open(const char *path, trl_feature_reader **out, trl_error *err)
 {
-    struct stat status;
-    if (stat(path, &status) != 0)
-        return trl__fail_errno(err, path, "can't open");
-    htk_reader *h = trl__alloc_zero(1, sizeof *h);
-    if (!h)
-        return trl__fail_memory(err);
-    h->base.class = &reader_class;
-    int code = 0;
-    if (S_ISDIR(status.st_mode))
-        code = list_folder(h, path, err);
-    else if (trl__strings_add(&h->paths, path, strlen(path)) < 0)
-        code = trl__fail_memory(err);
-    if (code < 0) {
-        htk_close(&h->base);
-        return code;
-    }
-    *out = &h->base;
-    return 0;
+    return trl__file_per_utterance_open(path, &trl__htk_format, trl__htk_read, out, err);
 }
 
 /* ---- writing ---- */

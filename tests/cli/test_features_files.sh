@@ -29,14 +29,15 @@ expect 3 "frame shift of 0 ms" "$TRELLIS" features copy --shift 0 ark:in.txt htk
 
 # every writable format, and back to the same text
 "$TRELLIS" features copy -q ark:in.txt ark,t:first.txt || fail "copy to text"
-for place in x.trf x.ark ark,scp:y.ark,y.scp htk:folder ark,t,scp:z.ark,z.scp; do
+for place in x.trf x.ark ark,scp:y.ark,y.scp htk:folder npy:arrays ark,t,scp:z.ark,z.scp; do
     "$TRELLIS" features copy -q ark:in.txt "$place" || fail "copy to $place"
 done
-for place in x.trf x.ark y.scp y.ark htk:folder z.scp; do
+for place in x.trf x.ark y.scp y.ark htk:folder npy:arrays z.scp; do
     "$TRELLIS" features copy -q "$place" ark,t:again.txt || fail "copy from $place"
     cmp -s first.txt again.txt || fail "$place differs"
 done
-expect 0 "2 utterances, 3 frames" "$TRELLIS" features copy x.trf npy:arrays
+expect 0 "7 8 ]" "$TRELLIS" features show npy:arrays b
+expect 0 "2.5" "$TRELLIS" features show arrays/a.npy a
 [ "$(head -c 6 arrays/a.npy | tail -c 5)" = NUMPY ] || fail "arrays/a.npy is no NumPy file"
 [ "$(stat -c %s arrays/b.npy)" = $((128 + 8)) ] || fail "arrays/b.npy has a wrong size"
 grep -qx "a y.ark:2" y.scp || fail "y.scp: $(cat y.scp)"

@@ -65,6 +65,45 @@ class FeatureFormats(unittest.TestCase):
             for key, value in values.items():
                 writer.write(key, value)
 
+    def by_trellis_text(self, place):
+        out = self.folder / "read.ark"
+        trellis("features", "copy", "-q", place, f"ark:{out}")
+        return self.by_kaldi(f"ark:{out}")
+
+    def test_reads_what_numpy_writes(self):
+        for version, kind, order in [((1, 0), "<f4", "C"), ((1, 0), ">f4", "F"), ((2, 0), "<f8", "C"), ((3, 0), ">f8", "F")]:
+            folder = self.folder / f"{kind}{order}"
+            folder.mkdir()
+            values = {k: np.asarray(v.astype(np.float64) * 1.1, kind, order) for k, v in matrices(11).items()}
+            for key, value in values.items():
+                with open(folder / f"{key}.npy", "wb") as file:
+                    np.lib.format.write_array(file, value, version)
+            self.assert_same(values, self.by_trellis_text(f"npy:{folder}"))
+        np.save(self.folder / "flat.npy", np.array([1.5, -2], np.float32))
+        self.assert_same({"flat": np.array([[1.5, -2]], np.float32)}, self.by_trellis_text(self.folder / "flat.npy"))
+
+    def refused(self, path):
+        run = subprocess.run([TRELLIS, "features", "show", path], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 3)
+        return run.stderr
+
+    def test_refuses_other_arrays(self):
+        path = self.folder / "x.npy"
+        for array, words in [(np.zeros((2, 2), np.int32), "astype('float32')"), (np.zeros((2, 2), np.complex64), "astype('float32')"),
+                             (np.zeros((2, 2, 2), np.float32), "dimensions"), (np.float32(1), "dimensions"),
+                             (np.zeros((2, 2), [("a", "<f4")]), "astype('float32')"), (np.array([[1, np.nan]], np.float32), "NaN"),
+                             (np.array([[1e300]]), "infinity"), (np.zeros((2, 0), np.float32), "without columns")]:
+            np.save(path, array)
+            self.assertIn(words, self.refused(path))
+        np.save(path, np.zeros((1, 2), np.float32))
+        good = path.read_bytes()
+        for bad, words in [(good[:-1], "more bytes should follow"), (good + b"x", "bytes after the 1 x 2 numbers"),
+                           (good[:60], "more bytes should follow"), (b"RIFF" + good[4:], "not a NumPy file"),
+                           (good.replace(b"(1, 2), }", b"(1, 2)   "), "not understood"),
+                           (good.replace(b"'shape'", b"'Shape'"), "not understood")]:
+            path.write_bytes(bad)
+            self.assertIn(words, self.refused(path))
+
     def test_reads_what_kaldi_writes(self):
         for seed, (writer, kind) in enumerate([(kio.FloatMatrixWriter, np.float32), (kio.DoubleMatrixWriter, np.float64)]):
             for flag in ("", ",t"):

@@ -33,13 +33,12 @@ static void places_are_understood(void **state)
     assert_int_equal(trl_feature_reader_open("feats", &reader, &err), TRL_EINVAL);
     assert_non_null(strstr(err.text, "does not tell the format"));
     assert_int_equal(trl_feature_reader_open("ark:", &reader, &err), TRL_EINVAL);
-    assert_int_equal(trl_feature_reader_open("x.npy", &reader, &err), TRL_EUNSUPPORTED);
     assert_int_equal(trl_feature_reader_open("packed:-", &reader, &err), TRL_EUNSUPPORTED);
     assert_int_equal(trl_feature_writer_open("x.scp", NULL, &writer, &err), TRL_EUNSUPPORTED);
     assert_non_null(strstr(err.text, "ark,scp:"));
     assert_int_equal(trl_feature_writer_open("ark,scp:only.ark", NULL, &writer, &err), TRL_EINVAL);
-    const char *absent[] = {"a.trf", "a.ark", "a.scp", "a.htk", "a.mfc"};
-    for (int i = 0; i < 5; i++) {
+    const char *absent[] = {"a.trf", "a.ark", "a.scp", "a.htk", "a.mfc", "a.npy"};
+    for (int i = 0; i < 6; i++) {
         assert_int_equal(trl_feature_reader_open(temp_path(absent[i]), &reader, &err), TRL_ENOENT);
         assert_non_null(strstr(err.text, absent[i]));
     }
@@ -118,6 +117,37 @@ static void other_formats_say_what_they_lack(void **state)
     assert_int_equal(trl_feature_reader_find(reader, "one", &m, &err), TRL_EUNSUPPORTED);
     assert_int_equal(trl_feature_reader_get(reader, 0, &id, &m, &err), TRL_EUNSUPPORTED);
     trl_feature_reader_close(reader);
+}
+
+/* Formats of one file per utterance are read in the order of their names, and by id. */
+static void folders_are_read(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"htk", "npy"};
+    trl_matrix m = {0}, expected = {0};
+    const char *id;
+    random_matrix(&expected, 4, 2, 2);
+    for (int i = 0; i < 2; i++) {
+        trl_feature_reader *reader;
+        write_two(temp_place(formats[i], formats[i]));
+        assert_int_equal(trl_feature_reader_open(temp_place(formats[i], formats[i]), &reader, &err), 0);
+        assert_int_equal(trl_feature_reader_find(reader, "zwei-ü", &m, &err), 0);
+        assert_same(&m, &expected);
+        assert_int_equal(trl_feature_reader_find(reader, "two", &m, &err), TRL_ENOENT);
+        assert_int_equal(trl_feature_reader_next(reader, &id, &m, &err), 1);
+        assert_string_equal(id, "one");
+        assert_int_equal(trl_feature_reader_next(reader, &id, &m, &err), 1);
+        assert_string_equal(id, "zwei-ü");
+        assert_same(&m, &expected);
+        assert_int_equal(trl_feature_reader_next(reader, &id, &m, &err), 0);
+        trl_feature_reader_close(reader);
+    }
+    temp_write("empty.txt", "", 0);
+    trl_feature_reader *reader;
+    assert_int_equal(trl_feature_reader_open(temp_place("htk", "."), &reader, &err), TRL_ENOENT);
+    assert_non_null(strstr(err.text, "(.htk .mfc .plp .fea)"));
+    trl_matrix_free(&m);
+    trl_matrix_free(&expected);
 }
 
 /* One matrix may go through readers that lend and readers that copy. */
@@ -326,13 +356,18 @@ static void every_allocation_may_fail(void **state)
     write_two(temp_path("x.trf"));
     write_two(temp_place("ark,t", "x.txt"));
     write_two(temp_place("htk", "xdir"));
-    const char *from[] = {temp_path("x.trf"), temp_path("x.ark"), temp_place("ark", "x.txt"), temp_path("x.scp"),
-                          temp_place("htk", "xdir")};
+    write_two(temp_place("npy", "xdir"));
+    const char *from[] = {temp_path("x.trf"), temp_path("x.ark"),        temp_place("ark", "x.txt"),
+                          temp_path("x.scp"), temp_place("htk", "xdir"), temp_place("npy", "xdir")};
     char to_pair[1400];
     snprintf(to_pair, sizeof to_pair, "ark,scp:%s,%s", temp_path("y.ark"), temp_path("y.scp"));
-    const char *to[] = {to_pair, temp_place("packed", "y.trf"), temp_place("npy", "ydir"), temp_place("ark,t", "y.txt"),
-                        temp_place("htk", "ydir")};
-    for (int i = 0; i < 5; i++) {
+    const char *to[] = {to_pair,
+                        temp_place("packed", "y.trf"),
+                        temp_place("npy", "ydir"),
+                        temp_place("ark,t", "y.txt"),
+                        temp_place("htk", "ydir"),
+                        temp_place("ark", "y.ark")};
+    for (int i = 0; i < 6; i++) {
         int code = TRL_ENOMEM;
         long n = 1;
         for (; code == TRL_ENOMEM && n < 500; n++) {
@@ -343,9 +378,9 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(code, 0);
         assert_true(n > 8);
     }
-    const char *made[] = {"xdir/one.htk",    "xdir/zwei-ü.htk", "ydir/one.htk",
-                          "ydir/zwei-ü.htk", "ydir/one.npy",    "ydir/zwei-ü.npy"};
-    for (int i = 0; i < 6; i++)
+    const char *made[] = {"xdir/one.htk", "xdir/zwei-ü.htk", "ydir/one.htk", "ydir/zwei-ü.htk",
+                          "ydir/one.npy", "ydir/zwei-ü.npy", "xdir/one.npy", "xdir/zwei-ü.npy"};
+    for (int i = 0; i < 8; i++)
         assert_int_equal(unlink(temp_path(made[i])), 0);
 }
 
@@ -376,7 +411,7 @@ int main(void)
         cmocka_unit_test(frames_move_between_readers),  cmocka_unit_test(writers_refuse_what_is_wrong),
         cmocka_unit_test(readers_refuse_nan),           cmocka_unit_test(packed_damage_is_seen),
         cmocka_unit_test(packed_lies_are_seen),         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(one_file_holds_one_utterance),
+        cmocka_unit_test(one_file_holds_one_utterance), cmocka_unit_test(folders_are_read),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
