@@ -1,10 +1,10 @@
 /* Files of N-best lists: as `trellis decode` writes them, and as they are after rescoring. */
 #include "bam/bam_lists.h"
 #include "base/fail.h"
+#include "base/json_read.h"
 #include "base/json_text.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <trellis/file.h>
@@ -94,24 +94,25 @@ static int read_lines(trl_bam_lists *l, trl__text *text, trl_error *err)
 /* ---- JSON ---- */
 
 /* A cost as a logarithm: of a field that is not there, `unknown`. */
-static double logarithm(const json_t *object, const char *name, double unknown)
+static double logarithm(const trl__json_value *object, const char *name, double unknown)
 {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? -json_number_value(value) : unknown;
+    const trl__json_value *value = trl__json_member(object, name);
+    return trl__json_is(value, TRL__JSON_NUMBER) ? -value->number : unknown;
 }
 
-static int add_object(trl_bam_lists *l, const trl__text *text, const json_t *object, trl__scratch *scratch,
+static int add_object(trl_bam_lists *l, const trl__text *text, const trl__json_value *object, trl__scratch *scratch,
                       trl_error *err)
 {
-    const json_t *words = json_object_get(object, "words"), *word;
-    size_t count = json_array_size(words), i;
-    const char **list = trl__scratch_get(scratch, count + 1, sizeof *list);
+    const trl__json_value *words = trl__json_member(object, "words");
+    size_t count = 0;
+    const char **list = trl__scratch_get(scratch, trl__json_count(words) + 1, sizeof *list);
     if (!list)
         return trl__fail_memory(err);
-    if (!json_is_array(words))
+    if (!trl__json_is(words, TRL__JSON_ARRAY))
         return fail_line(l, text, "a hypothesis has no list of \"words\"", err);
-    json_array_foreach(words, i, word) if (!(list[i] = json_string_value(word))) return fail_line(
-        l, text, "\"words\" are strings", err);
+    for (const trl__json_value *word = trl__json_first(words); word; word = word->next)
+        if (!(list[count++] = word->text))
+            return fail_line(l, text, "\"words\" are strings", err);
     trl_bam_hypothesis *h = trl__lists_add_hypothesis(l, list, count, err);
     if (!h)
         return TRL_ENOMEM;
@@ -123,21 +124,35 @@ static int add_object(trl_bam_lists *l, const trl__text *text, const json_t *obj
     return 0;
 }
 
-static int64_t whole(const json_t *object, const char *name)
+static int64_t whole(const trl__json_value *object, const char *name)
 {
-    return json_integer_value(json_object_get(object, name));
+    const trl__json_value *value = trl__json_member(object, name);
+    return value ? value->whole : 0;
 }
 
-static double number(const json_t *object, const char *name)
+static double number(const trl__json_value *object, const char *name)
 {
-    return json_number_value(json_object_get(object, name));
+    const trl__json_value *value = trl__json_member(object, name);
+    return value ? value->number : 0;
 }
 
-static int read_run(trl_bam_lists *l, const trl__text *text, const json_t *o, trl_error *err)
+static int read_hits(trl_bam_lists *l, const trl__text *text, const trl__json_value *rows, trl_error *err)
+{
+    size_t order = (size_t)l->run.order, left = 0;
+    for (const trl__json_value *row = trl__json_first(rows); row; row = row->next, left++) {
+        size_t right = 0;
+        if (trl__json_count(row) != order + 1)
+            return fail_line(l, text, "\"hits\" is no square table", err);
+        for (const trl__json_value *cell = trl__json_first(row); cell; cell = cell->next)
+            l->run.hit[left][right++] = (uint64_t)cell->whole;
+    }
+    return 0;
+}
+
+static int read_run(trl_bam_lists *l, const trl__text *text, const trl__json_value *o, trl_error *err)
 {
     trl_bam_run *r = &l->run;
-    const json_t *rows = json_object_get(o, "hits"), *row, *cell;
-    size_t left, right;
+    const trl__json_value *rows = trl__json_member(o, "hits");
     r->rescored = (int)whole(o, "rescored");
     r->order = (int)whole(o, "order");
     r->word_boundaries = (int)whole(o, "word_boundaries");
@@ -152,29 +167,23 @@ static int read_run(trl_bam_lists *l, const trl__text *text, const json_t *o, tr
     r->first_pass = (uint64_t)whole(o, "first_pass");
     r->lost = (uint64_t)whole(o, "lost");
     if (r->rescored < 1 || r->rescored > 2 || r->order < 0 || r->order > TRL_BAM_ORDER_MOST ||
-        json_array_size(rows) != (size_t)r->order + 1 || trl_bam_weights_check(&r->weights, err) < 0)
+        trl__json_count(rows) != (size_t)r->order + 1 || trl_bam_weights_check(&r->weights, err) < 0)
         return fail_line(l, text, "\"bam\" does not say what the lists were rescored with", err);
-    json_array_foreach(rows, left, row)
-    {
-        if (json_array_size(row) != (size_t)r->order + 1)
-            return fail_line(l, text, "\"hits\" is no square table", err);
-        json_array_foreach(row, right, cell) r->hit[left][right] = (uint64_t)json_integer_value(cell);
-    }
-    return 0;
+    return read_hits(l, text, rows, err);
 }
 
-static int add_utterance(trl_bam_lists *l, const trl__text *text, const json_t *object, trl__scratch *words,
+static int add_utterance(trl_bam_lists *l, const trl__text *text, const trl__json_value *object, trl__scratch *words,
                          trl_error *err)
 {
-    const char *id = json_string_value(json_object_get(object, "id"));
-    const json_t *list = json_object_get(object, "nbest"), *item, *run = json_object_get(object, "bam");
-    size_t i;
+    const char *id = trl__json_text(trl__json_member(object, "id"));
+    const trl__json_value *list = trl__json_member(object, "nbest"), *run = trl__json_member(object, "bam");
     if (run && l->count == 0)
         return read_run(l, text, run, err);
-    if (!id || *id == '\0' || !json_is_array(list) || json_array_size(list) == 0)
+    if (!id || *id == '\0' || trl__json_count(list) == 0)
         return fail_line(l, text, "expected an object with \"id\" and a list \"nbest\" of hypotheses", err);
     int code = trl__lists_add(l, id, text->line, err);
-    json_array_foreach(list, i, item) if (code == 0) code = add_object(l, text, item, words, err);
+    for (const trl__json_value *item = trl__json_first(list); code == 0 && item; item = item->next)
+        code = add_object(l, text, item, words, err);
     return code;
 }
 
@@ -185,13 +194,14 @@ static int read_objects(trl_bam_lists *l, trl__text *text, trl_error *err)
     size_t length;
     int code = 0;
     while (code == 0 && trl__text_line(text, &line, &length)) {
+        trl__arena values = {0};
+        const trl__json_value *object;
         if (length == 0)
             continue;
-        json_error_t wrong;
-        json_t *object = json_loadb(line, length, 0, &wrong);
-        code = object ? add_utterance(l, text, object, &words, err)
-                      : trl__fail_line(err, TRL_EFORMAT, l->name, text->line, "not JSON, or cut: %s", wrong.text);
-        json_decref(object);
+        code = trl__json_read(l->name, text->line, line, length, &values, &object, err);
+        if (code == 0)
+            code = add_utterance(l, text, object, &words, err);
+        trl__arena_free(&values);
     }
     trl__scratch_free(&words);
     return code;

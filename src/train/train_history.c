@@ -1,71 +1,91 @@
 #include "train/train_history.h"
 #include "base/fail.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 
-#include <jansson.h>
 #include <string.h>
 
-static json_t *notable_list(const trl__notable *list, size_t count, const trl__training_data *data, const char *key)
+/* Utterances with a number each. */
+static void add_notable(trl__json *line, const char *name, const trl__notable *list, size_t count,
+                        const trl__training_data *data, const char *key)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < count; i++)
-        json_array_append_new(array,
-                              json_pack("{s:s,s:f}", "id", data->utterance[list[i].utterance]->id, key, list[i].value));
-    return array;
+    trl__json_open(line, name, '[');
+    for (size_t i = 0; i < count; i++) {
+        trl__json_open(line, NULL, '{');
+        trl__json_add_text(line, "id", data->utterance[list[i].utterance]->id);
+        trl__json_add_real(line, key, list[i].value);
+        trl__json_close(line, '}');
+    }
+    trl__json_close(line, ']');
 }
 
-static json_t *failure_list(const trl__pass_result *r, const trl__training_data *data)
+static void add_failures(trl__json *line, const trl__pass_result *r, const trl__training_data *data)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < r->failed_count; i++)
-        json_array_append_new(array, json_pack("{s:s,s:s}", "id", data->utterance[r->failed[i].utterance]->id, "reason",
-                                               trl__status_text((int32_t)r->failed[i].value)));
-    return array;
+    trl__json_open(line, "failures", '[');
+    for (size_t i = 0; i < r->failed_count; i++) {
+        trl__json_open(line, NULL, '{');
+        trl__json_add_text(line, "id", data->utterance[r->failed[i].utterance]->id);
+        trl__json_add_text(line, "reason", trl__status_text((int32_t)r->failed[i].value));
+        trl__json_close(line, '}');
+    }
+    trl__json_close(line, ']');
 }
 
-static int add_results(json_t *line, const trl__pass_result *r, const trl__training_data *data)
+static void add_results(trl__json *line, const trl__pass_result *r, const trl__training_data *data)
 {
     const trl_iteration *n = &r->numbers;
-    json_t *numbers =
-        json_pack("{s:i,s:s,s:i,s:i,s:i,s:i,s:f,s:i,s:I,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:I,s:I,s:I,s:f}",
-                  "iteration", n->number, "stage", n->stage, "first", n->first, "wide", n->wide, "of", n->of,
-                  "tied_states", n->tied_states, "transform_gain", n->transform_gain, "components", n->components,
-                  "gaussians", (json_int_t)n->gaussians, "log_likelihood", n->log_likelihood, "joint", n->joint,
-                  "frames", n->frames, "utterances", (json_int_t)n->utterances, "failed", (json_int_t)n->failed,
-                  "redone", (json_int_t)n->redone, "audited", (json_int_t)n->audited, "audited_frames",
-                  n->audited_frames, "audited_differ", n->audited_differ, "dropped", (json_int_t)n->dropped, "floored",
-                  (json_int_t)n->floored, "kept_states", (json_int_t)n->kept_states, "sound", n->sound);
-    int code = json_object_update(line, numbers);
-    json_decref(numbers);
-    return code | json_object_set_new(line, "worst", notable_list(r->worst, r->worst_count, data, "log_likelihood")) |
-           json_object_set_new(line, "failures", failure_list(r, data)) |
-           (r->unfit_count > 0 ? json_object_set_new(line, "unfit", notable_list(r->unfit, r->unfit_count, data, "fit"))
-                               : 0);
+    trl__json_add_whole(line, "iteration", n->number);
+    trl__json_add_text(line, "stage", n->stage);
+    trl__json_add_whole(line, "first", n->first);
+    trl__json_add_whole(line, "wide", n->wide);
+    trl__json_add_whole(line, "of", n->of);
+    trl__json_add_whole(line, "tied_states", n->tied_states);
+    trl__json_add_real(line, "transform_gain", n->transform_gain);
+    trl__json_add_whole(line, "components", n->components);
+    trl__json_add_whole(line, "gaussians", n->gaussians);
+    trl__json_add_real(line, "log_likelihood", n->log_likelihood);
+    trl__json_add_real(line, "joint", n->joint);
+    trl__json_add_real(line, "frames", n->frames);
+    trl__json_add_whole(line, "utterances", (int64_t)n->utterances);
+    trl__json_add_whole(line, "failed", (int64_t)n->failed);
+    trl__json_add_whole(line, "redone", (int64_t)n->redone);
+    trl__json_add_whole(line, "audited", (int64_t)n->audited);
+    trl__json_add_real(line, "audited_frames", n->audited_frames);
+    trl__json_add_real(line, "audited_differ", n->audited_differ);
+    trl__json_add_whole(line, "dropped", n->dropped);
+    trl__json_add_whole(line, "floored", n->floored);
+    trl__json_add_whole(line, "kept_states", n->kept_states);
+    trl__json_add_real(line, "sound", n->sound);
+    add_notable(line, "worst", r->worst, r->worst_count, data, "log_likelihood");
+    add_failures(line, r, data);
+    if (r->unfit_count > 0)
+        add_notable(line, "unfit", r->unfit, r->unfit_count, data, "fit");
 }
 
-static int add_times(json_t *line, const trl__pass_result *r, const trl__training_data *data)
+static void add_times(trl__json *line, const trl__pass_result *r, const trl__training_data *data)
 {
     const trl_iteration *n = &r->numbers;
-    json_t *times =
-        json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "seconds", n->seconds, "stage_seconds", n->stage_seconds,
-                  "load", n->load, "score", n->score, "alpha", n->alpha, "backtrack", n->backtrack, "accumulate",
-                  n->accumulate, "estimate", n->estimate, "gaussians_scored", n->gaussians_scored);
-    int code = json_object_update(line, times);
-    json_decref(times);
-    return code | json_object_set_new(line, "slowest", notable_list(r->slowest, r->slowest_count, data, "seconds"));
+    trl__json_add_real(line, "seconds", n->seconds);
+    trl__json_add_real(line, "stage_seconds", n->stage_seconds);
+    trl__json_add_real(line, "load", n->load);
+    trl__json_add_real(line, "score", n->score);
+    trl__json_add_real(line, "alpha", n->alpha);
+    trl__json_add_real(line, "backtrack", n->backtrack);
+    trl__json_add_real(line, "accumulate", n->accumulate);
+    trl__json_add_real(line, "estimate", n->estimate);
+    trl__json_add_real(line, "gaussians_scored", n->gaussians_scored);
+    add_notable(line, "slowest", r->slowest, r->slowest_count, data, "seconds");
 }
 
 char *trl__history_line(const trl__pass_result *result, const trl__training_data *data, int journal)
 {
-    json_t *line = json_object();
-    char *text = NULL;
-    if (line && add_results(line, result, data) == 0 && (!journal || add_times(line, result, data) == 0)) {
-        char *dump = json_dumps(line, JSON_COMPACT);
-        text = dump ? trl__strdup(dump) : NULL;
-        free(dump);
-    }
-    json_decref(line);
-    return text;
+    trl__json line = {0};
+    trl__json_open(&line, NULL, '{');
+    add_results(&line, result, data);
+    if (journal)
+        add_times(&line, result, data);
+    trl__json_close(&line, '}');
+    return trl__json_take(&line);
 }
 
 int trl__history_append(char **text, const char *line, trl_error *err)

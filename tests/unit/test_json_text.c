@@ -1,6 +1,7 @@
 /* JSON strings and numbers, against what RFC 8259 says. */
 #include "comma_locale.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 
 #include <math.h>
 
@@ -56,11 +57,55 @@ static void numbers_have_points(void **state)
     expect_number(-INFINITY, "null");
 }
 
+static char *small_value(void)
+{
+    trl__json json = {0};
+    trl__json_open(&json, NULL, '{');
+    trl__json_add_text(&json, "a \"key\"", "gr\xC3\xB6\xC3");
+    trl__json_add_whole(&json, "least", INT64_MIN);
+    trl__json_open(&json, "list", '[');
+    trl__json_add_real(&json, NULL, -0.25);
+    trl__json_add_real(&json, NULL, NAN);
+    trl__json_open(&json, NULL, '{');
+    trl__json_close(&json, '}');
+    trl__json_close(&json, ']');
+    trl__json_add_text(&json, "end", "a text that is longer than what is there at first, {");
+    trl__json_add_real(&json, "one", 1);
+    trl__json_close(&json, '}');
+    return trl__json_take(&json);
+}
+
+static void values_grow_in_memory(void **state)
+{
+    (void)state;
+    char *text = small_value();
+    assert_string_equal(text,
+                        "{\"a \\\"key\\\"\":\"gr\xC3\xB6\\ufffd\",\"least\":-9223372036854775808,"
+                        "\"list\":[-0.25,null,{}],\"end\":\"a text that is longer than what is there at first, {\","
+                        "\"one\":1}");
+    trl__free(text);
+}
+
+static void a_missing_piece_is_remembered(void **state)
+{
+    (void)state;
+    trl__json json = {0};
+    trl__json_open(&json, NULL, '[');
+    trl__memory_fail_after(1);
+    trl__json_add_text(&json, NULL, "more than there is room for at first");
+    trl__memory_fail_after(0);
+    trl__json_add_whole(&json, NULL, 1);
+    trl__json_close(&json, ']');
+    assert_null(trl__json_take(&json));
+    values_grow_in_memory(state);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_folder_make, temp_folder_remove)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(strings_are_escaped), TEST(what_is_not_utf8_is_replaced),
-                                       TEST(numbers_have_points)};
+                                       TEST(numbers_have_points), TEST(values_grow_in_memory),
+                                       TEST(a_missing_piece_is_remembered)};
     return RUN(tests);
 }
