@@ -26,6 +26,6 @@ foreach(component ${trellis_FIND_COMPONENTS})
   if(trellis_FIND_REQUIRED_${component} AND NOT trellis_${component}_FOUND)
     set(trellis_FOUND FALSE)
     set(trellis_NOT_FOUND_MESSAGE
-      "component '${component}' needs the development files of zlib, libsndfile, libsoxr, libxxhash, Jansson, zstd, LMDB, OpenBLAS and LAPACKE, of hiredis where it was built with that, and pkg-config")
+      "component '${component}' needs the development files of zlib, libsndfile, libsoxr, libxxhash, zstd, LMDB, OpenBLAS and LAPACKE, of hiredis where it was built with that, and pkg-config")
   endif()
 endforeach()

@@ -1,8 +1,8 @@
 /* trellis corpus check: everything that is wrong with a corpus, in one run. */
 #include "cli.h"
+#include "cli_json.h"
 #include "corpus_input.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/file.h>
@@ -128,10 +128,8 @@ static void print_summary(const report *r, size_t errors)
 static int print_report(const report *r, int all)
 {
     trl_finding *list = sorted(r->findings);
-    if (!list) {
-        fputs("trellis: out of memory\n", stderr);
-        return EXIT_FAILED;
-    }
+    if (!list)
+        return cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"});
     size_t count = trl_findings_count(r->findings), errors = 0;
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i; next < count && list[next].kind == list[i].kind; next++)
@@ -152,7 +150,7 @@ static json_t *summary_json(const report *r)
                              "bad_utterances", (json_int_t)s->bad_utterances, "speakers", (json_int_t)s->speakers,
                              "recordings", (json_int_t)s->recordings, "seconds", s->seconds, "words",
                              (json_int_t)s->words, "distinct_words", (json_int_t)s->distinct_words, "rate", s->rate);
-    if (json && r->lexicon) {
+    if (r->lexicon) {
         json_object_set_new(json, "lexicon_words", json_integer((json_int_t)trl_lexicon_words(r->lexicon)));
         json_object_set_new(json, "lexicon_phones", json_integer((json_int_t)trl_lexicon_phones(r->lexicon)));
         json_object_set_new(json, "unknown_words", json_integer((json_int_t)s->unknown_words));
@@ -165,51 +163,32 @@ static json_t *findings_json(const trl_findings *findings)
 {
     json_t *list = json_array();
     const trl_finding *f;
-    for (size_t i = 0; list && (f = trl_findings_get(findings, i)); i++) {
-        json_t *item =
-            json_pack("{s:s,s:s,s:s,s:I,s:s?,s:s,s:s}", "kind", trl_finding_name(f->kind), "severity",
-                      trl_finding_is_fatal(f->kind) ? "error" : "warning", "file", f->file, "line", (json_int_t)f->line,
-                      "utterance", f->utterance, "message", f->message, "advice", trl_finding_advice(f->kind));
-        if (item && f->word) {
-            json_object_set_new(item, "word", json_string(f->word));
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++) {
+        json_t *item = json_pack("{s:s,s:s,s:o,s:I,s:o,s:o,s:s}", "kind", trl_finding_name(f->kind), "severity",
+                                 trl_finding_is_fatal(f->kind) ? "error" : "warning", "file", cli_json_string(f->file),
+                                 "line", (json_int_t)f->line, "utterance", cli_json_string(f->utterance), "message",
+                                 cli_json_string(f->message), "advice", trl_finding_advice(f->kind));
+        if (f->word) {
+            json_object_set_new(item, "word", cli_json_string(f->word));
             json_object_set_new(item, "count", json_integer((json_int_t)f->count));
         }
-        if (!item || json_array_append_new(list, item) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        json_array_append_new(list, item);
     }
     return list;
 }
 
-/* jansson's output goes straight into the file. */
-typedef struct json_sink {
-    trl_file *file;
-    trl_error *err;
-} json_sink;
-
-static int write_piece(const char *text, size_t size, void *user)
-{
-    json_sink *sink = user;
-    return trl_file_write(sink->file, text, size, sink->err) < 0 ? -1 : 0;
-}
-
 static int write_json(report *r)
 {
-    trl_error err = {TRL_ENOMEM, "out of memory"};
-    json_t *corpus = json_string(r->corpus_path); /* NULL: not UTF-8 */
-    json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", corpus ? corpus : json_null(), "format",
+    trl_error err;
+    json_t *json = json_pack("{s:o,s:s,s:o,s:o}", "corpus", cli_json_string(r->corpus_path), "format",
                              trl_corpus_format_name(r->corpus), "summary", summary_json(r), "findings",
                              findings_json(r->findings));
-    json_sink sink = {r->json, &err};
-    int failed =
-        !json || json_dump_callback(json, write_piece, &sink, JSON_INDENT(1)) != 0 || write_piece("\n", 1, &sink) != 0;
-    json_decref(json);
-    if (!failed) {
-        failed = trl_file_commit(r->json, &err) < 0;
+    int code = cli_json_write(json, JSON_INDENT(1), r->json, &err);
+    if (code == 0) {
+        code = trl_file_commit(r->json, &err);
         r->json = NULL;
     }
-    return failed ? cli_failure(&err) : 0;
+    return code < 0 ? cli_failure(&err) : 0;
 }
 
 /* ---- The command ---- */

@@ -1,8 +1,8 @@
 /* trellis features copy, trellis features show: feature files of any format, converted and looked into. */
 #include "cli.h"
+#include "cli_json.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 #include <trellis/feature_file.h>
 #include <trellis/version.h>
@@ -125,9 +125,10 @@ static int show_utterance(struct summary *s, const char *id, const trl_matrix *f
         return printf("%s %zu x %zu\n", id, frames->rows, frames->cols) >= 0
                    ? 0
                    : cli_error(err, TRL_EIO, "writing to standard output failed");
-    json_t *item =
-        json_pack("{sssIsI}", "id", id, "frames", (json_int_t)frames->rows, "dimension", (json_int_t)frames->cols);
-    return json_array_append_new(s->list, item) == 0 ? 0 : cli_error(err, TRL_ENOMEM, "out of memory");
+    json_t *item = json_pack("{sosIsI}", "id", cli_json_string(id), "frames", (json_int_t)frames->rows, "dimension",
+                             (json_int_t)frames->cols);
+    json_array_append_new(s->list, item);
+    return cli_json_check(err);
 }
 
 static int show_all(trl_feature_reader *reader, struct summary *s, trl_error *err)
@@ -147,10 +148,8 @@ static int print_json(const trl_feature_reader *reader, const struct summary *s)
                              (json_int_t)s->frames, "dimension_least", (json_int_t)s->least, "dimension_most",
                              (json_int_t)s->most, "frontend", trl_feature_reader_frontend(reader), "provenance",
                              trl_feature_reader_provenance(reader), "list", s->list);
-    int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2)) != 0;
-    putchar('\n');
-    json_decref(root);
-    return failed ? cli_failure(&(trl_error){TRL_EIO, "the JSON could not be written"}) : EXIT_CLEAN;
+    trl_error err;
+    return cli_json_print(root, JSON_INDENT(2), &err) < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
 static int print_totals(const trl_feature_reader *reader, const struct summary *s)

@@ -1,8 +1,8 @@
 /* trellis fst compile, print, info, draw, symbols, convert, arpa: transducers in files. */
 #include "fst_command.h"
+#include "cli_json.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,13 +230,9 @@ static int print_info_json(const trl_fst *fst, const trl_fst_counts *n, uint32_t
                   (json_int_t)n->iepsilons, "output_epsilons", (json_int_t)n->oepsilons, "accessible_states",
                   (json_int_t)n->accessible, "coaccessible_states", (json_int_t)n->coaccessible, "connected_states",
                   (json_int_t)n->connected, "components", (json_int_t)n->components);
-    int failed = root == NULL;
     for (size_t i = 0; i < FACTS; i++)
-        failed |= json_object_set_new(root, facts[i].key, json_boolean(holds(&facts[i], properties))) != 0;
-    failed |= json_dumpf(root, stdout, JSON_INDENT(2)) != 0;
-    putchar('\n');
-    json_decref(root);
-    return failed ? cli_error(err, TRL_EIO, "the JSON could not be written") : 0;
+        json_object_set_new(root, facts[i].key, json_boolean(holds(&facts[i], properties)));
+    return cli_json_print(root, JSON_INDENT(2), err);
 }
 
 static int info(fst_job *job)

@@ -1,8 +1,8 @@
 /* trellis lattice copy, rescore, info: archives of lattices into others. */
+#include "cli_json.h"
 #include "lattice_command.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <trellis/lattice_rescore.h>
@@ -291,22 +291,14 @@ static double density(const sizes *s)
     return s->frames > 0 ? (double)s->arc_frames / (double)s->frames : 0;
 }
 
-static int print_sizes_json(const char *id, const sizes *s)
+/* Of one lattice, or (id NULL) of all. */
+static int print_sizes_json(const char *id, const sizes *s, trl_error *err)
 {
-    json_t *object = json_object();
-    int wrong = !object || (id && json_object_set_new(object, "id", json_string(id)) < 0);
-    if (!id)
-        wrong |= json_object_set_new(object, "lattices", json_integer((json_int_t)s->lattices)) < 0 ||
-                 json_object_set_new(object, "empty", json_integer((json_int_t)s->empty)) < 0;
-    wrong |= json_object_set_new(object, "states", json_integer((json_int_t)s->states)) < 0 ||
-             json_object_set_new(object, "arcs", json_integer((json_int_t)s->arcs)) < 0 ||
-             json_object_set_new(object, "ends", json_integer((json_int_t)s->ends)) < 0 ||
-             json_object_set_new(object, "frames", json_integer((json_int_t)s->frames)) < 0 ||
-             json_object_set_new(object, "density", json_real(density(s))) < 0 ||
-             json_dumpf(object, stdout, JSON_REAL_PRECISION(9)) < 0;
-    json_decref(object);
-    puts("");
-    return wrong;
+    json_t *object = json_pack(
+        "{s:s*,s:o*,s:o*,s:I,s:I,s:I,s:I,s:f}", "id", id, "lattices", id ? NULL : json_integer((json_int_t)s->lattices),
+        "empty", id ? NULL : json_integer((json_int_t)s->empty), "states", (json_int_t)s->states, "arcs",
+        (json_int_t)s->arcs, "ends", (json_int_t)s->ends, "frames", (json_int_t)s->frames, "density", density(s));
+    return cli_json_print(object, JSON_REAL_PRECISION(9), err);
 }
 
 static int count_one(void *user, const char *id, const trl_lattice *lattice, trl_error *err)
@@ -320,9 +312,9 @@ static int count_one(void *user, const char *id, const trl_lattice *lattice, trl
     j->all.ends += s.ends;
     j->all.frames += s.frames;
     j->all.arc_frames += s.arc_frames;
-    if (j->values->each && j->values->json && print_sizes_json(id, &s))
-        return cli_error(err, TRL_ENOMEM, "out of memory");
-    if (j->values->each && !j->values->json)
+    if (j->values->each && j->values->json)
+        return print_sizes_json(id, &s, err);
+    if (j->values->each)
         printf("%s %" PRIu64 " states %" PRIu64 " arcs %" PRIu64 " frames %.3f arcs per frame\n", id, s.states, s.arcs,
                s.frames, density(&s));
     return 0;
@@ -351,7 +343,7 @@ static int run_info(void *values, int count, char **arguments)
     if (j.values->each)
         return EXIT_CLEAN;
     if (j.values->json)
-        return print_sizes_json(NULL, &j.all) ? EXIT_FAILED : EXIT_CLEAN;
+        return print_sizes_json(NULL, &j.all, &err) < 0 ? cli_failure(&err) : EXIT_CLEAN;
     print_sizes(&j.all);
     return EXIT_CLEAN;
 }

@@ -1,8 +1,8 @@
 /* trellis lm, trellis lm perplexity: n-gram language models from text, and how well they fit another. */
 #include "cli.h"
+#include "cli_json.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/lm.h>
@@ -156,10 +156,8 @@ static int print_json(const trl_perplexity *p)
                                "words", (json_int_t)p->text.words, "unknown", (json_int_t)p->text.unknown, "events",
                                (json_int_t)p->events, "impossible", (json_int_t)p->impossible, "log10_probability",
                                p->log10, "perplexity", p->perplexity, "known_perplexity", p->known_perplexity);
-    int wrong = !object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0;
-    json_decref(object);
-    puts("");
-    return wrong ? EXIT_FAILED : EXIT_CLEAN;
+    trl_error err;
+    return cli_json_print(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9), &err) < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
 static int run_perplexity(void *values, int count, char **arguments)

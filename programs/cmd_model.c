@@ -1,9 +1,9 @@
 /* trellis model show and stat: what is in an acoustic model, for a person or as JSON. */
 #include "cli.h"
+#include "cli_json.h"
 
 #include <float.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const char *kind_name(trl_unit_kind kind)
     return names[kind];
 }
 
-static int json_lost; /* 1: memory ran out while a list was made */
+static int json_lost; /* 1: Jansson refused a part: a number that is none */
 
 static void append(json_t *list, json_t *item)
 {
@@ -38,10 +38,12 @@ static void append(json_t *list, json_t *item)
 
 static int print_json(json_t *root)
 {
-    int failed = json_lost || !root || json_dumpf(root, stdout, JSON_INDENT(2)) != 0;
-    putchar('\n');
-    json_decref(root);
-    return failed ? cli_failure(&(trl_error){TRL_EIO, "the JSON could not be written"}) : EXIT_CLEAN;
+    trl_error err;
+    if (json_lost) {
+        json_decref(root);
+        root = NULL;
+    }
+    return cli_json_print(root, JSON_INDENT(2), &err) < 0 ? cli_failure(&err) : EXIT_CLEAN;
 }
 
 /* ---- show: one unit ---- */

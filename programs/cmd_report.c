@@ -100,6 +100,8 @@ static int write_page(job *j, trl_error *err)
     if (out && fclose(out) != 0 && code == 0)
         code = out_of_memory(err);
     if (code == 0)
+        code = cli_json_check(err);
+    if (code == 0)
         code = cli_save(j->output, page, size, err);
     free(page);
     return code;

@@ -1,9 +1,9 @@
 /* Words are written when they are final, and flushed. Ctrl-C ends the sound, not the command: what has come is decoded to its end. */
+#include "cli_json.h"
 #include "decode_live.h"
 #include "decode_profile.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -51,13 +51,10 @@ static int write_text(live_job *j, const char *text, trl_error *err)
 /* Takes the object over. */
 static int write_json(live_job *j, json_t *object, trl_error *err)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
-    int code = text ? write_text(j, text, err) : cli_error(err, TRL_ENOMEM, "out of memory");
-    if (code == 0)
-        code = write_text(j, "\n", err);
+    char *text = cli_json_text(object, JSON_COMPACT | JSON_REAL_PRECISION(12), err);
+    int code = text ? write_text(j, text, err) : err->code;
     free(text);
-    json_decref(object);
-    return code;
+    return code < 0 ? code : write_text(j, "\n", err);
 }
 
 static void name_utterance(const live_job *j, char *name, size_t size)

@@ -1,5 +1,6 @@
 /* trellis: one binary, its commands from a table. */
 #include "cli.h"
+#include "cli_json.h"
 #include "large_blocks.h"
 
 #include <fcntl.h>
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
 {
     occupy_streams();
     return_large_blocks();
+    cli_json_watch();
     if (argc < 2) {
         help_overview(stderr);
         return EXIT_USAGE;

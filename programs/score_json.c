@@ -1,8 +1,8 @@
 /* Scores as one JSON object. */
 #include "cli.h"
+#include "cli_json.h"
 #include "score_output.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,6 @@
 static json_t *number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text(const char *word)
-{
-    json_t *string = word ? json_string(word) : json_null();
-    return string ? string : json_string("\xEF\xBF\xBD"); /* not UTF-8 */
 }
 
 static json_t *counts_object(trl_counts c)
@@ -31,11 +25,11 @@ static json_t *counts_object(trl_counts c)
 static json_t *speaker_list(const trl_score *score)
 {
     json_t *list = json_array();
-    int lost = list == NULL;
-    for (size_t i = 0; !lost && i < trl_score_speakers(score); i++) {
+    for (size_t i = 0; i < trl_score_speakers(score); i++) {
         const trl_scored_speaker *s = trl_score_speaker(score, i);
         json_t *object = counts_object(s->counts);
-        lost = json_object_set_new(object, "speaker", text(s->name)) | json_array_append_new(list, object);
+        json_object_set_new(object, "speaker", cli_json_string(s->name));
+        json_array_append_new(list, object);
     }
     return list;
 }
@@ -44,9 +38,10 @@ static json_t *speaker_list(const trl_score *score)
 static json_t *pair_list(const trl_scored_utterance *u)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < u->pair_count; i++) {
+    for (size_t i = 0; i < u->pair_count; i++) {
         const trl_word_pair *p = &u->pairs[i];
-        json_array_append_new(list, json_pack("[o,o,o]", text(p->said), text(p->heard), json_stringn(&p->kind, 1)));
+        json_array_append_new(
+            list, json_pack("[o,o,o]", cli_json_string(p->said), cli_json_string(p->heard), json_stringn(&p->kind, 1)));
     }
     return list;
 }
@@ -54,14 +49,14 @@ static json_t *pair_list(const trl_scored_utterance *u)
 static json_t *utterance_list(const score_results *r, const trl_score *score)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < trl_score_utterances(score); i++) {
+    for (size_t i = 0; i < trl_score_utterances(score); i++) {
         const trl_scored_utterance *u = trl_score_utterance(score, i);
         trl_counts c = u->counts;
-        json_t *object = json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "id", text(u->id), "speaker",
-                                   text(trl_score_speaker(score, u->speaker)->name), "words", (json_int_t)c.words,
-                                   "correct", (json_int_t)c.correct, "substitutions", (json_int_t)c.substitutions,
-                                   "deletions", (json_int_t)c.deletions, "insertions", (json_int_t)c.insertions,
-                                   "missing", u->missing, "alignment", pair_list(u));
+        json_t *object = json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "id", cli_json_string(u->id), "speaker",
+                                   cli_json_string(trl_score_speaker(score, u->speaker)->name), "words",
+                                   (json_int_t)c.words, "correct", (json_int_t)c.correct, "substitutions",
+                                   (json_int_t)c.substitutions, "deletions", (json_int_t)c.deletions, "insertions",
+                                   (json_int_t)c.insertions, "missing", u->missing, "alignment", pair_list(u));
         if (r->oracle)
             json_object_set_new(object, "chosen", json_integer(u->chosen));
         json_array_append_new(list, object);
@@ -72,8 +67,8 @@ static json_t *utterance_list(const score_results *r, const trl_score *score)
 static json_t *extra_list(const trl_score *score)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < trl_score_extras(score); i++)
-        json_array_append_new(list, text(trl_score_extra(score, i)));
+    for (size_t i = 0; i < trl_score_extras(score); i++)
+        json_array_append_new(list, cli_json_string(trl_score_extra(score, i)));
     return list;
 }
 
@@ -82,11 +77,11 @@ static json_t *confusion_list(const trl_score *score)
     trl_confusion *found;
     size_t count;
     if (trl_score_confusions(score, &found, &count, NULL) < 0)
-        return NULL;
+        return NULL; /* of memory: there is no other reason */
     json_t *list = json_array();
-    for (size_t i = 0; list && i < count; i++)
-        json_array_append_new(list, json_pack("{s:o,s:o,s:I}", "said", text(found[i].said), "heard",
-                                              text(found[i].heard), "count", (json_int_t)found[i].count));
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:o,s:o,s:I}", "said", cli_json_string(found[i].said), "heard",
+                                              cli_json_string(found[i].heard), "count", (json_int_t)found[i].count));
     free(found);
     return list;
 }
@@ -95,7 +90,7 @@ static json_t *system_object(const score_results *r, int index)
 {
     const scored_system *s = &r->systems[index];
     json_t *object = counts_object(trl_score_total(s->score));
-    int lost = json_object_set_new(object, "hypothesis", text(s->path));
+    int lost = json_object_set_new(object, "hypothesis", cli_json_string(s->path));
     if (r->bootstrap)
         lost |=
             json_object_set_new(object, "interval", json_pack("[o,o]", number(s->interval[0]), number(s->interval[1])));
@@ -128,8 +123,8 @@ static json_t *make_root(const score_results *r)
     int lost = 0;
     for (int i = 0; i < r->count; i++)
         lost |= json_array_append_new(systems, system_object(r, i));
-    json_t *root = json_pack("{s:o,s:s,s:b,s:o}", "reference", text(r->reference), "scorer", r->scorer, "oracle",
-                             r->oracle, "systems", systems);
+    json_t *root = json_pack("{s:o,s:s,s:b,s:o}", "reference", cli_json_string(r->reference), "scorer", r->scorer,
+                             "oracle", r->oracle, "systems", systems);
     if (r->bootstrap)
         lost |= json_object_set_new(
             root, "bootstrap",
@@ -146,10 +141,11 @@ static json_t *make_root(const score_results *r)
 int score_write_json(const char *path, const score_results *r, trl_error *err)
 {
     json_t *root = make_root(r);
-    char *bytes = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-    json_decref(root);
-    if (!bytes)
+    if (!root)
         return cli_error(err, TRL_ENOMEM, "out of memory");
+    char *bytes = cli_json_text(root, JSON_INDENT(1), err);
+    if (!bytes)
+        return err->code;
     int code = cli_save(path, bytes, strlen(bytes), err);
     free(bytes);
     return code;
