@@ -55,7 +55,7 @@ static int read_machine(job *j, const char *path)
     j->semiring = TRL_LOG;
     if (is_index(path))
         return trl_transducer_open(path, &j->transducer, &j->err);
-    int code = trl_fst_read(path, &fst, &j->err);
+    int code = trl_fst_read_named(path, j->isymbols, j->osymbols, &fst, &j->err);
     if (code < 0)
         return code;
     j->semiring = trl_fst_semiring(fst);
@@ -89,7 +89,7 @@ static int read_lattices(job *j, int count, char **paths)
     if (!j->lattices || !j->lattice_inputs)
         return cli_error(&j->err, TRL_ENOMEM, "out of memory");
     for (int i = 0; i < count; i++) {
-        int code = trl_fst_read(paths[i], &j->lattices[i], &j->err);
+        int code = trl_fst_read_named(paths[i], input_table(j), input_table(j), &j->lattices[i], &j->err);
         if (code < 0)
             return code;
         j->lattice_inputs[i].lattice = j->lattices[i];
@@ -130,9 +130,9 @@ static int begin(job *j, const void *values, const cli_command *command, int cou
     if (code == 0 && count > 2 && !j->v->lattices)
         code = cli_usage_error(command, "one file of strings can be read, not %d; lattices need --lattices", count - 1);
     if (code == 0)
-        code = read_machine(j, arguments[0]);
-    if (code == 0)
         code = read_tables(j);
+    if (code == 0)
+        code = read_machine(j, arguments[0]);
     return code == 0 ? cli_pool(&j->v->common, &j->options.pool) : code;
 }
 
@@ -431,7 +431,8 @@ static int run_index(void *values, int count, char **arguments)
 #define OUTPUT OPTION("output", 'o', CLI_TEXT, output, "FILE", "where to write; standard output by default")
 
 #define MACHINES                                                                                                       \
-    "MACHINE is a transducer of the tropical or log semiring in any form that `trellis fst` reads, or a file of "      \
+    "MACHINE is a transducer of the tropical or log semiring in any form that `trellis fst` reads (in text, labels "   \
+    "are numbers or words of the tables), or a file of "                                                               \
     "`trellis fst index`, which is mapped and so there at once. INPUT has one string on each line (standard input by " \
     "default), words of the symbol table or numbers; gzip is fine. With --lattices, every INPUT is a transducer. "
 

@@ -64,7 +64,7 @@ static int read_file(job *j, const char *path, trl_error *err)
         return trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, err);
     if (is_jsgf(path))
         return cli_error(err, TRL_EINVAL, "%s: is a grammar in JSGF; give it as --jsgf %s", path, path);
-    int code = trl_fst_read(path, &j->grammar, err);
+    int code = trl_fst_read_named(path, j->symbols, j->symbols, &j->grammar, err);
     if (code == TRL_EFORMAT)
         code = trl_fst_read_arpa(path, &(trl_arpa_options){.keep_words = 1}, &j->grammar, NULL, &other) == 0 ? 0 : code;
     if (code == 0 && j->symbols)
@@ -113,7 +113,7 @@ static int build(job *j, char **arguments, int count, trl_error *err)
 /* A machine that is complete already. */
 static int adopt(job *j, trl_error *err)
 {
-    int code = trl_fst_read(j->v->hclg, &j->grammar, err);
+    int code = trl_fst_read_named(j->v->hclg, NULL, j->symbols, &j->grammar, err);
     if (code == 0 && j->symbols)
         trl_fst_set_symbols(j->grammar, NULL, trl_symbols_share(j->symbols));
     return code < 0 ? code : trl_graph_from_fst(j->model, j->grammar, &j->graph, err);

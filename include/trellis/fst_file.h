@@ -25,6 +25,11 @@ typedef enum trl_fst_format { TRL_FST_VECTOR, TRL_FST_CONST } trl_fst_format;
  * semiring does not have), TRL_ELIMIT (numbers beyond 2^31 - 1), TRL_ENOMEM. So do the other readers. */
 TRL_API int trl_fst_read(const char *path, trl_fst **out, trl_error *err);
 
+/* The same; in text, labels may be names of these tables (NULL: numbers only) in place of numbers. A side whose labels are partly the one and
+ * partly the other is TRL_EFORMAT. */
+TRL_API int trl_fst_read_named(const char *path, const trl_symbols *isymbols, const trl_symbols *osymbols,
+                               trl_fst **out, trl_error *err);
+
 /* The symbol tables go along. The property bits are those that OpenFst's compiler would write (vector), or all
  * (const). Returns 0, TRL_EIO, TRL_ENOENT (no such folder), TRL_ELIMIT (const: more than 2^32 - 1 arcs), TRL_ENOMEM. */
 TRL_API int trl_fst_write(const trl_fst *fst, const char *path, trl_fst_format format, trl_error *err);
@@ -39,6 +44,7 @@ typedef struct trl_fst_text_options {
     const trl_symbols *state_symbols; /* names of states; NULL: numbers */
     /* reading */
     int add_symbols;                  /* new names are added to the tables, with the next label */
+    int or_numbers;                   /* labels may be numbers, where no label of the same side is a name */
     int keep_isymbols, keep_osymbols; /* the machine keeps the table */
     int keep_state_numbering;         /* else states are numbered in the order they appear */
     /* printing */

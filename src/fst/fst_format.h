@@ -26,8 +26,8 @@
 const char *trl__arc_type(trl_semiring semiring);
 int trl__arc_type_find(const char *name);
 
-/* By the first bytes; what trl_fst_read does. */
-int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err);
+/* By the first bytes; what trl_fst_read does. `text`: how text is read, or NULL. */
+int trl__fst_read(trl__source *source, const trl_fst_text_options *text, trl_fst **out, trl_error *err);
 
 int trl__fst_read_binary(trl__source *source, trl_fst **out, trl_error *err);
 int trl__fst_read_text(trl__source *source, trl_semiring semiring, const trl_fst_text_options *options, trl_fst **out,

@@ -33,6 +33,7 @@ typedef struct reader {
     trl__tuples sparse;    /* other numbers */
     int32_t *sparse_state; /* by tuple */
     size_t sparse_capacity;
+    enum { LABELS_EITHER, LABELS_NAMES, LABELS_NUMBERS } labels[2]; /* of input and output, with or_numbers */
     trl_error *err;
 } reader;
 
@@ -73,10 +74,31 @@ static int parse_number(const reader *r, const char *text, const char *what, int
     return 0;
 }
 
-static int parse_label(const reader *r, const char *text, trl_symbols *symbols, int32_t *label)
+/* A label that may be a name or a number. The labels of a side are all the one or all the other: taken singly, a number that happens to be
+ * a name would be another label than the number beside it that is none. */
+static int parse_either(reader *r, int side, const char *text, const trl_symbols *symbols, int32_t *label)
+{
+    int64_t found = trl_symbols_find(symbols, text);
+    int is_number = text[strspn(text, "0123456789")] == '\0', was = (int)r->labels[side];
+    int code = is_number ? parse_number(r, text, "label", label) : 0;
+    if (code < 0)
+        return code;
+    if (found != TRL_NO_LABEL && is_number && found == *label)
+        return 0;
+    r->labels[side] = found != TRL_NO_LABEL ? LABELS_NAMES : LABELS_NUMBERS;
+    if ((found == TRL_NO_LABEL && !is_number) || (was != LABELS_EITHER && was != (int)r->labels[side]))
+        return FAIL(r, TRL_EFORMAT, "\"%s\" is not in the symbol table %s%s", text, trl_symbols_title(symbols),
+                    is_number ? "; labels are names or numbers, not both" : "");
+    *label = found != TRL_NO_LABEL ? (int32_t)found : *label;
+    return 0;
+}
+
+static int parse_label(reader *r, int side, const char *text, trl_symbols *symbols, int32_t *label)
 {
     if (!symbols)
         return parse_number(r, text, "label", label);
+    if (r->options->or_numbers)
+        return parse_either(r, side, text, symbols, label);
     int64_t found = trl_symbols_find(symbols, text);
     *label = (int32_t)found;
     if (found != TRL_NO_LABEL)
@@ -189,10 +211,10 @@ static int read_arc(reader *r, int32_t from, char **field, int count)
     trl_arc arc = {.weight = trl_weight_one(r->fst->semiring)};
     int code = parse_state(r, field[1], &arc.next);
     if (code == 0)
-        code = parse_label(r, field[2], r->options->isymbols, &arc.ilabel);
+        code = parse_label(r, 0, field[2], r->options->isymbols, &arc.ilabel);
     arc.olabel = arc.ilabel;
     if (code == 0 && sides == 2)
-        code = parse_label(r, field[3], r->options->osymbols, &arc.olabel);
+        code = parse_label(r, 1, field[3], r->options->osymbols, &arc.olabel);
     if (code == 0 && count > 2 + sides)
         code = parse_weight(r, field[2 + sides], &arc.weight);
     return code < 0 ? code : trl_fst_add_arc(r->fst, from, arc, r->err);
@@ -387,7 +409,7 @@ int trl_fst_write_text(const trl_fst *fst, const char *path, const trl_fst_text_
 
 /* ---- Files ---- */
 
-int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
+int trl__fst_read(trl__source *source, const trl_fst_text_options *text, trl_fst **out, trl_error *err)
 {
     *out = NULL;
     int binary = trl__source_starts(source, TRL__FST_MAGIC, 4, err);
@@ -411,17 +433,27 @@ int trl__fst_read(trl__source *source, trl_fst **out, trl_error *err)
     if (binary)
         return trl__fst_read_binary(source, out, err);
     return arpa ? trl__fst_read_ngrams(source, &(trl_arpa_options){.backoff = 0}, out, NULL, err)
-                : trl__fst_read_text(source, TRL_TROPICAL, NULL, out, err);
+                : trl__fst_read_text(source, TRL_TROPICAL, text, out, err);
 }
 
 int trl_fst_read(const char *path, trl_fst **out, trl_error *err)
 {
+    return trl_fst_read_named(path, NULL, NULL, out, err);
+}
+
+int trl_fst_read_named(const char *path, const trl_symbols *isymbols, const trl_symbols *osymbols, trl_fst **out,
+                       trl_error *err)
+{
+    /* the tables are looked up in only */
+    trl_fst_text_options text = {.isymbols = (trl_symbols *)(uintptr_t)isymbols,
+                                 .osymbols = (trl_symbols *)(uintptr_t)osymbols,
+                                 .or_numbers = 1};
     trl__source source;
     *out = NULL;
     int code = trl__fst_open(path, &source, err);
     if (code < 0)
         return code;
-    code = trl__fst_read(&source, out, err);
+    code = trl__fst_read(&source, &text, out, err);
     trl__source_close(&source);
     return code;
 }

@@ -52,6 +52,25 @@ expect 0 "$trellis" fst compile lattice.txt -o lattice.fst
 expect 0 "$trellis" fst viterbi --weights --lattices numbers.fst lattice.fst lattice.fst
 [[ $out == 1.48396*$'\t1 3 4\n'1.48396*$'\t1 3 4' ]] || wrong "lattices: $out"
 
+# A machine and lattices as text, by name and by number; a side must be the one or the other.
+expect 0 "$trellis" fst viterbi --weights fig1.txt input.txt --isymbols french.txt --osymbols english.txt
+[[ $out == 0.73396*$'\tthe cat </s>' ]] || wrong "text with names: $out"
+expect 0 "$trellis" fst viterbi --weights numbers.txt input.txt --isymbols french.txt --osymbols english.txt
+[[ $out == 0.73396*$'\tthe cat </s>' ]] || wrong "text with numbers: $out"
+printf '0 1 le le 0.5\n0 1 chat chat\n1 2 chat chat 0.25\n2 3 </s> </s>\n3\n' >names.txt
+for lattice in names.txt lattice.txt; do
+    expect 0 "$trellis" fst viterbi --weights --lattices fig1.fst $lattice
+    [[ $out == 1.48396*$'\tthe cat </s>' ]] || wrong "a lattice as text, $lattice: $out"
+done
+sed '1s/le the/1 the/' fig1.txt >mixed.txt
+expect 3 "$trellis" fst viterbi mixed.txt input.txt --isymbols french.txt --osymbols english.txt
+contains "$err" 'mixed.txt:2: "le" is not' "names behind a number"
+sed '2s/le a/1 a/' fig1.txt >mixed.txt
+expect 3 "$trellis" fst viterbi mixed.txt input.txt --isymbols french.txt --osymbols english.txt
+contains "$err" 'mixed.txt:2: "1" is not in the symbol table french.txt; labels are names or numbers, not both' "a number behind names"
+expect 3 "$trellis" fst viterbi fig1.txt input.txt --isymbols french.txt
+contains "$err" 'names need a symbol table' "a side without table"
+
 # Counts add up; training from pairs: le is "the" twice and "a" once.
 printf 'le chat </s>\tthe cat </s>\nle chat </s>\tthe cat </s>\n' >part1.txt
 printf 'le chat </s>\ta cat </s>\n' >part2.txt

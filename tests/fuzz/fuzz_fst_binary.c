@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     trl_error err;
     if (trl__source_from_memory("fuzz", data, size, &source, &err) < 0)
         return 0;
-    if (trl__fst_read(&source, &fst, &err) == 0 &&
+    if (trl__fst_read(&source, NULL, &fst, &err) == 0 &&
         (trl_fst_verify(fst, &err) < 0 || (trl_fst_count(fst, &counts, &err) == 0 && counts.arcs != trl_fst_arcs(fst))))
         abort();
     trl_fst_destroy(fst);

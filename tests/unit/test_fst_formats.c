@@ -303,7 +303,7 @@ static int read_binary(const unsigned char *bytes, size_t size, trl_fst **fst)
 {
     trl__source source;
     assert_int_equal(trl__source_from_memory("b", bytes, size, &source, NULL), 0);
-    int code = trl__fst_read(&source, fst, &err);
+    int code = trl__fst_read(&source, NULL, fst, &err);
     trl__source_close(&source);
     return code;
 }
