@@ -351,8 +351,10 @@ int cli_run(const cli_command *command, int argc, char **argv)
                                command->name, command->synopsis);
     else if (code == 0 && count > command->most)
         code = cli_usage_error(command, "one argument too many: '%s'", arguments[command->most]);
-    else if (code == 0)
+    else if (code == 0) {
+        trl_file_protect_inputs(1);
         code = command->run(values, count, arguments);
+    }
     free(arguments);
     free(values);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -68,11 +68,13 @@ FST_COMMAND(shortestdistance, "[FILE]", "prints the distance of every state from
 static int read_potentials(fst_job *job, const char *path, trl_weight *potential)
 {
     trl_semiring semiring = trl_fst_semiring(job->machine[0]);
-    FILE *file = fopen(path, "r");
     char line[256];
-    int code = 0, number = 0;
-    if (!file)
-        return cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    int code = trl_file_declare_input(path, &job->err), number = 0;
+    FILE *file = code == 0 ? fopen(path, "r") : NULL;
+    if (code == 0 && !file)
+        code = cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    if (code < 0)
+        return code;
     while (code == 0 && fgets(line, sizeof line, file)) {
         char *end, *text;
         long state = strtol(line, &end, 10);

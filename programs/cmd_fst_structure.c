@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <trellis/file.h>
 
 #define ONE_MACHINE 0, 1, .machines = 1
 #define TWO_MACHINES 2, 2, .machines = 2
@@ -198,10 +199,12 @@ static int add_pair(pairs *p, int32_t from, int32_t to, trl_error *err)
 static int read_pairs(fst_job *job, const char *path, pairs *p)
 {
     char line[256];
-    int code = 0, number = 0;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    int code = trl_file_declare_input(path, &job->err), number = 0;
+    FILE *file = code == 0 ? fopen(path, "r") : NULL;
+    if (code == 0 && !file)
+        code = cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    if (code < 0)
+        return code;
     while (code == 0 && fgets(line, sizeof line, file)) {
         char *middle, *end;
         long from = strtol(line, &middle, 10), to = strtol(middle, &end, 10);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <trellis/file.h>
 
 extern const cli_command cmd_report;
 
@@ -37,6 +38,11 @@ static int read_text(const char *path, char **text, size_t *size, trl_error *err
     FILE *file = fopen(path, "rb");
     if (!file)
         return cli_error(err, errno == ENOENT ? TRL_ENOENT : TRL_EIO, "%s: can't read it: %s", path, strerror(errno));
+    int code = trl_file_declare_input(path, err);
+    if (code < 0) {
+        fclose(file);
+        return code;
+    }
     FILE *copy = open_memstream(text, size);
     char bytes[65536];
     size_t got = copy ? fread(bytes, 1, sizeof bytes, file) : 0;

@@ -1,6 +1,7 @@
 #include "fst_command.h"
 
 #include <string.h>
+#include <trellis/file.h>
 
 int fst_choose(fst_job *job, const char *option, const char *given, const char *const *names, int *value)
 {
@@ -60,6 +61,8 @@ int fst_run(void *values, int count, char **arguments)
     int code = job.v->no_result ? 0 : cli_no_terminal(job.v->command, job.v->output);
     if (code == 0)
         code = read_machines(&job);
+    trl_file_protect_inputs(
+        1); /* machines are in memory whole: the result may be written over one, as OpenFst's users do; not over a table */
     if (code == 0)
         code = job.v->work(&job);
     if (code == 0 && !job.v->no_result)

@@ -44,6 +44,16 @@ TRL_API int trl_file_commit_all(trl_file *const *files, size_t count, trl_error 
 /* Forgets what was written and frees the object; NULL is fine. */
 TRL_API void trl_file_abort(trl_file *file);
 
+/* For programs whose outputs must not take the place of their inputs, as the command's must not: from here on this
+ * process remembers every file that the library opens to read, and what it has written. To create an output that is one
+ * of them then fails with TRL_EINVAL, and names both; so does to open an input that an output is going to replace.
+ * Links and other spellings of a name are the same file. Off at first, because a program may well rewrite a file that
+ * it has read; 0 switches it off. Either forgets what was before. Not while files are being written. */
+TRL_API void trl_file_protect_inputs(int on);
+
+/* A file that the program reads itself, not the library. Returns 0, TRL_EINVAL: it is an output. */
+TRL_API int trl_file_declare_input(const char *path, trl_error *err);
+
 TRL_END_DECLS
 
 #endif

@@ -1,6 +1,7 @@
 #include "audio/sound_source.h"
 
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ int trl__sound_source_open(const char *path, trl__sound_source *out, trl_error *
     if (!out->name)
         return trl__fail_memory(err);
     int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int rc = fd < 0 ? trl__fail_errno(err, path, "can't open") : open_fd(out, fd, err);
+    int rc = fd < 0 ? trl__fail_errno(err, path, "can't open") : trl__guard_input(fd, path, err);
+    if (rc == 0)
+        rc = open_fd(out, fd, err);
     if (fd >= 0 && !standard_input && out->fd < 0)
         close(fd);
     if (rc < 0)

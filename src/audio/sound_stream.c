@@ -8,6 +8,7 @@
 #include "audio/sound_header.h"
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -288,7 +289,7 @@ int trl_audio_stream_open(const char *path, const trl_audio_stream_options *opti
         return trl__fail_errno(err, path, "can't open");
     int code = fstat(fd, &status) < 0    ? trl__fail_errno(err, name, "reading failed")
                : S_ISDIR(status.st_mode) ? trl__fail(err, TRL_EIO, "%s: is a folder, not a sound file", name)
-                                         : 0;
+                                         : trl__guard_input(fd, path, err);
     if (code == 0)
         code = trl__audio_stream_from(name, read_descriptor, (void *)(intptr_t)fd, options, info, out, err);
     if (code == 0 && !is_input)

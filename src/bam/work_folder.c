@@ -1,5 +1,6 @@
 #include "bam/work_folder.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/path.h"
 #include "base/text_file.h"
 
@@ -73,11 +74,19 @@ void trl__work_close(trl__work *w)
     *w = (trl__work){.lock = -1};
 }
 
+static char *own_file(trl__work *w, const char *name)
+{
+    char *path = trl__join_path(&w->names, w->folder, name);
+    if (path)
+        (void)trl__guard_own(path, NULL); /* one that was read is refused when it is written */
+    return path;
+}
+
 char *trl__work_name(trl__work *w, const char *kind, size_t number)
 {
     char name[64];
     snprintf(name, sizeof name, "%s-%06zu", kind, number);
-    return trl__join_path(&w->names, w->folder, name);
+    return own_file(w, name);
 }
 
 static int is_ours(const char *name)
@@ -109,7 +118,7 @@ int trl__work_keep(trl__work *w, uint64_t job, const trl_findings *findings, trl
 {
     trl_file *file;
     const trl_finding *f;
-    char *name = trl__join_path(&w->names, w->folder, FINDINGS);
+    char *name = own_file(w, FINDINGS);
     int code = name ? trl_file_create(name, &file, err) : trl__fail_memory(err);
     if (code < 0)
         return code;
@@ -147,7 +156,7 @@ int trl__work_recall(trl__work *w, uint64_t job, trl_findings *findings, trl_err
 {
     trl__text text;
     trl_finding f = {0};
-    char *name = trl__join_path(&w->names, w->folder, FINDINGS), *line, own[32];
+    char *name = own_file(w, FINDINGS), *line, own[32];
     size_t length;
     int code = name ? trl__text_read(name, &text, err) : trl__fail_memory(err);
     if (code < 0)

@@ -1,5 +1,6 @@
 #include "base/byte_source.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static int attach(trl__source *source, int fd, const char *path, trl_error *err)
     off_t here = S_ISREG(status.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
     source->size = here >= 0 ? (uint64_t)status.st_size : UINT64_MAX;
     source->offset = here > 0 ? (uint64_t)here : 0;
-    return 0;
+    return trl__guard_input(fd, path, err);
 }
 
 int trl__source_open(const char *path, trl__source *out, trl_error *err)

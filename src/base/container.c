@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/container.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 #include "base/text_file.h"
 
@@ -339,6 +340,8 @@ static int map_file(trl__container *c, trl_error *err)
     int code = fstat(fd, &status) == 0 ? 0 : trl__fail_errno(err, c->path, "can't open");
     if (code == 0 && !S_ISREG(status.st_mode))
         code = trl__fail(err, TRL_EUNSUPPORTED, "%s: must be a file, not a folder, pipe or device", c->path);
+    if (code == 0)
+        code = trl__guard_input(fd, c->path, err);
     if (code == 0 && status.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
         if (bytes == MAP_FAILED) {

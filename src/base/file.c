@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 #include "base/path.h"
 
@@ -29,10 +30,13 @@ struct trl_file {
     char *buffer;
     size_t buffered;
     uint64_t written; /* bytes handed to the system */
+    trl__claim *claim;
+    int in_place; /* 1: renamed */
 };
 
 static void discard(trl_file *file)
 {
+    trl__guard_leave(file->claim, file->in_place);
     if (file->named)
         unlink(file->temporary);
     if (file->fd >= 0)
@@ -139,7 +143,8 @@ static int open_target(trl_file *file, const char *path, trl_error *err)
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
         return file->fd < 0 ? trl__fail_errno(err, path, "can't write") : 0;
     }
-    return open_temporary(file, err);
+    int code = trl__guard_output(path, file->path, &file->claim, err);
+    return code < 0 ? code : open_temporary(file, err);
 }
 
 int trl_file_create(const char *path, trl_file **out, trl_error *err)
@@ -312,9 +317,13 @@ static int put_in_place(trl_file *file, trl_error *err)
 {
     if (file->direct)
         return 0;
+    int code = trl__guard_replace(file->claim, err);
+    if (code < 0)
+        return code;
     if (give_name(file) != 0 || rename(file->temporary, file->path) != 0)
         return trl__fail_errno(err, file->path, "can't put the new file in place");
     file->named = 0;
+    file->in_place = 1;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/text_file.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -133,10 +134,12 @@ int trl__text_read(const char *path, trl__text *out, trl_error *err)
         return trl__fail_errno(err, path, "can't open");
     struct stat status;
     int known = fstat(fd, &status) == 0;
-    if (known && (S_ISDIR(status.st_mode) || (uint64_t)status.st_size > TRL_TEXT_MOST)) {
+    int code = known && S_ISDIR(status.st_mode) ? trl__fail(err, TRL_EIO, "%s: is a folder, not a file", path)
+               : known && (uint64_t)status.st_size > TRL_TEXT_MOST ? fail_too_large(path, err)
+                                                                   : trl__guard_input(fd, path, err);
+    if (code < 0) {
         close(fd);
-        return S_ISDIR(status.st_mode) ? trl__fail(err, TRL_EIO, "%s: is a folder, not a file", path)
-                                       : fail_too_large(path, err);
+        return code;
     }
     gzFile file = gzdopen(fd, "rb");
     if (!file) {
@@ -144,7 +147,7 @@ int trl__text_read(const char *path, trl__text *out, trl_error *err)
         return trl__fail_memory(err);
     }
     gzbuffer(file, 1 << 17);
-    int code = read_all(file, path, out, err);
+    code = read_all(file, path, out, err);
     gzclose_r(file);
     if (code == 0)
         code = decode_mark(path, out, err);

@@ -3,6 +3,7 @@
  * anew. Where the cache can't be written, the graph is used all the same. */
 #include "base/fail.h"
 #include "base/hash_map.h"
+#include "base/input_guard.h"
 #include "base/installed.h"
 #include "base/memory.h"
 #include "base/path.h"
@@ -71,6 +72,11 @@ static int hash_file(const char *path, uint64_t *hash, trl_error *err)
         if (fd >= 0)
             close(fd);
         return trl__fail_errno(err, path, "can't open");
+    }
+    int code = trl__guard_input(fd, path, err);
+    if (code < 0) {
+        close(fd);
+        return code;
     }
     size_t size = (size_t)status.st_size;
     void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
@@ -142,7 +148,9 @@ static int make_folders(const cache_job *j, trl_error *err)
 static int read_kept(const cache_job *j, trl_graph **graph)
 {
     trl_error why;
-    int code = j->path ? trl_graph_read(j->path, graph, &why) : TRL_ENOENT;
+    int code = j->path ? trl__guard_own(j->path, &why) : TRL_ENOENT;
+    if (code == 0)
+        code = trl_graph_read(j->path, graph, &why);
     if (code == 0 && trl_graph_fits(*graph, j->model, &why) == 0)
         return 1;
     if (code != TRL_ENOENT)

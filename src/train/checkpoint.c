@@ -1,5 +1,6 @@
 #include "train/checkpoint.h"
 #include "base/fail.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 #include "base/text_file.h"
 
@@ -35,7 +36,10 @@ static char *in_folder(const trl__checkpoint *c, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    return join(c->folder, name);
+    char *path = join(c->folder, name);
+    if (path)
+        (void)trl__guard_own(path, NULL); /* one that was read is refused when it is written */
+    return path;
 }
 
 char *trl__checkpoint_features(const trl__checkpoint *c)

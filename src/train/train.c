@@ -1,6 +1,7 @@
 /* Training: the data, then stage after stage; a checkpoint after each iteration (iterate.c). */
 #include "base/fail.h"
 #include "base/hash_map.h"
+#include "base/input_guard.h"
 #include "base/memory.h"
 #include "base/text_file.h"
 #include "train/misfits.h"
@@ -329,6 +330,8 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     int code = trl_train_options_check(options, err);
     if (code == 0)
         code = trl__parse_stages(options, t.stages, &t.stage_count, err);
+    if (code == 0)
+        code = options->journal ? trl__guard_own(options->journal, err) : 0;
     if (code == 0)
         code = prepare(&t, corpus, frontend, err);
     if (code == 0 && is_complete(&t))
