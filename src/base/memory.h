@@ -1,7 +1,8 @@
 /* Memory: aligned blocks, growing arrays, arenas for strings, scratch that is reused.
  *
  * All allocation in the library goes through these functions, so that tests can make any of them fail
- * (trl__memory_fail_after).
+ * (trl__memory_fail_after). Built with the address sanitizer, blocks have no byte more than was asked for, and what lies
+ * between the pieces of a block is poisoned, so that it sees who reads or writes there.
  */
 #ifndef TRL_BASE_MEMORY_H
 #define TRL_BASE_MEMORY_H
@@ -39,7 +40,8 @@ void *trl__arena_alloc(trl__arena *arena, size_t size);                    /* 8-
 char *trl__arena_copy(trl__arena *arena, const char *text, size_t length); /* adds the final NUL */
 void trl__arena_free(trl__arena *arena);
 
-/* Scratch: one aligned block that grows and is reused from call to call; contents are not kept. Initialise with {0}. */
+/* Scratch: one aligned block that grows and is reused from call to call; contents are lost when it grows. Initialise
+ * with {0}. */
 typedef struct trl__scratch {
     void *block;
     size_t size;
@@ -47,6 +49,32 @@ typedef struct trl__scratch {
 
 void *trl__scratch_get(trl__scratch *scratch, size_t count, size_t size); /* NULL: out of memory */
 void trl__scratch_free(trl__scratch *scratch);
+
+/* Several arrays in one block. A layout takes them one after the other, and is walked twice: to count their bytes, then
+ * to place them. So no sum of sizes stands beside the arrays it is of:
+ *
+ *     static void lay_out(void *user, trl__pieces *pieces)
+ *     {
+ *         table *t = user;
+ *         t->first = trl__take(pieces, t->rows + 1, sizeof *t->first);
+ *         t->value = trl__take(pieces, t->rows * t->columns, sizeof *t->value);
+ *     }
+ *
+ * A layout only takes: in the first walk all it gets is NULL. */
+typedef struct trl__pieces {
+    char *block; /* NULL: in the first walk */
+    size_t size; /* bytes of all pieces so far; SIZE_MAX: more than there can be */
+    size_t room; /* bytes of the block */
+} trl__pieces;
+
+typedef void trl__piece_plan(void *user, trl__pieces *pieces);
+
+/* The next piece, TRL_ALIGNMENT-aligned. NULL also when the second walk takes more than the first. */
+void *trl__take(trl__pieces *pieces, size_t count, size_t size);
+
+/* The arrays in scratch, or in a block of their own, aligned, freed by trl__free. -1, NULL: out of memory. */
+int trl__scratch_lay_out(trl__scratch *scratch, trl__piece_plan *layout, void *user);
+void *trl__lay_out(trl__piece_plan *layout, void *user);
 
 /* For tests: the n-th allocation from now on (1 = the next) and all after it fail; 0 switches that off. */
 void trl__memory_fail_after(long n);

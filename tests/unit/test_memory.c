@@ -1,4 +1,4 @@
-/* Memory: sizes that overflow, alignment, growth, arenas, scratch, and the failure injection that all tests rely on. */
+/* Memory: sizes that overflow, alignment, growth, arenas, scratch, arrays in one block, and the failure injection that all tests rely on. */
 #include "cmocka_test.h"
 
 #include "base/memory.h"
@@ -177,6 +177,110 @@ static void scratch_is_reused(void **state)
     assert_int_equal(scratch.size, 0);
 }
 
+/* Arrays of all kinds of lengths, each filled with its number. */
+enum { ARRAYS = 40 };
+
+typedef struct arrays {
+    size_t unit, greed; /* bytes of an element; elements that only the second walk takes */
+    unsigned char *array[ARRAYS];
+} arrays;
+
+static size_t length_of(size_t i)
+{
+    return i * i * 7 % 131;
+}
+
+static void lay_out(void *user, trl__pieces *pieces)
+{
+    arrays *a = user;
+    for (size_t i = 0; i < ARRAYS; i++)
+        a->array[i] = trl__take(pieces, length_of(i) + (i + 1 == ARRAYS && pieces->block ? a->greed : 0), a->unit);
+}
+
+static void check_arrays(const arrays *a)
+{
+    for (size_t i = 0; i < ARRAYS; i++) {
+        assert_true(a->array[i] && aligned(a->array[i], TRL_ALIGNMENT));
+        memset(a->array[i], (int)i, length_of(i) * a->unit);
+    }
+    for (size_t i = 0; i < ARRAYS; i++)
+        for (size_t j = 0; j < length_of(i) * a->unit; j++)
+            assert_int_equal(a->array[i][j], i);
+}
+
+static void arrays_in_a_block_lie_apart(void **state)
+{
+    (void)state;
+    trl__scratch scratch = {0};
+    for (size_t unit = 1; unit < 50; unit = unit * 2 + 1) {
+        arrays a = {.unit = unit};
+        assert_int_equal(trl__scratch_lay_out(&scratch, lay_out, &a), 0);
+        check_arrays(&a);
+        void *block = trl__lay_out(lay_out, &a);
+        check_arrays(&a);
+        assert_ptr_equal(block, a.array[0]);
+        trl__free(block);
+    }
+    trl__scratch_free(&scratch);
+}
+
+static void arrays_that_can_not_be_are_refused(void **state)
+{
+    (void)state;
+    trl__scratch scratch = {0};
+    /* One that is too long; all together; and where the sum comes round to a small number. */
+    static const size_t units[] = {SIZE_MAX / 2, PTRDIFF_MAX / 200, SIZE_MAX / 100, SIZE_MAX};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        arrays a = {.unit = units[i]};
+        assert_int_equal(trl__scratch_lay_out(&scratch, lay_out, &a), -1);
+        assert_null(trl__lay_out(lay_out, &a));
+    }
+    arrays a = {.unit = 4, .greed = 1};
+    assert_int_equal(trl__scratch_lay_out(&scratch, lay_out, &a), 0);
+    assert_non_null(a.array[ARRAYS - 2]);
+    assert_null(a.array[ARRAYS - 1]);
+    trl__memory_fail_after(1);
+    a.unit = 8;
+    assert_int_equal(trl__scratch_lay_out(&scratch, lay_out, &a), -1);
+    assert_null(trl__lay_out(lay_out, &a));
+    trl__scratch_free(&scratch);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+
+/* The bytes around `size` of them: whoever steps on one is seen. */
+static void assert_fenced(const char *begin, size_t size)
+{
+    assert_null(__asan_region_is_poisoned((void *)(uintptr_t)begin, size));
+    assert_true(__asan_address_is_poisoned(begin + size));
+}
+
+static void what_was_not_asked_for_is_poisoned(void **state)
+{
+    (void)state;
+    trl__scratch scratch = {0};
+    trl__arena arena = {0};
+    assert_fenced(trl__scratch_get(&scratch, 1001, 1), 1001);
+    assert_fenced(trl__scratch_get(&scratch, 10, 1), 10);
+    assert_fenced(trl__scratch_get(&scratch, 900, 1), 900);
+    arrays a = {.unit = 3};
+    assert_int_equal(trl__scratch_lay_out(&scratch, lay_out, &a), 0);
+    for (size_t i = 0; i < ARRAYS; i++) /* one of 64 bytes would end where the next begins */
+        if (length_of(i) * a.unit % TRL_ALIGNMENT)
+            assert_fenced((char *)a.array[i], length_of(i) * a.unit);
+    for (size_t size = 0; size < 100; size++)
+        assert_fenced(trl__arena_alloc(&arena, size), size);
+    char *block = trl__alloc_aligned(100, 1), *large = trl__alloc_large((3 << 20) + 5, 1);
+    assert_fenced(block, 100);
+    assert_fenced(large, (3 << 20) + 5);
+    trl__free(block);
+    trl__free(large);
+    trl__arena_free(&arena);
+    trl__scratch_free(&scratch);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +293,11 @@ int main(void)
         cmocka_unit_test(arena_pieces_never_move_or_overlap),
         cmocka_unit_test_teardown(an_arena_survives_failure, switch_off_failures),
         cmocka_unit_test_teardown(scratch_is_reused, switch_off_failures),
+        cmocka_unit_test(arrays_in_a_block_lie_apart),
+        cmocka_unit_test_teardown(arrays_that_can_not_be_are_refused, switch_off_failures),
+#ifdef __SANITIZE_ADDRESS__
+        cmocka_unit_test(what_was_not_asked_for_is_poisoned),
+#endif
     };
     return RUN(tests);
 }

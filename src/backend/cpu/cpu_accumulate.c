@@ -13,7 +13,7 @@
  * frames cost one addition to one Gaussian, whatever the number of states and components. Long utterances go in pieces
  * whose frames stay in the cache while the rows change.
  */
-#include "backend/cpu/node_window.h"
+#include "backend/cpu/cpu_backend.h"
 #include "base/fail.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ int trl__cpu_accumulate(trl__cpu_stream *stream, const trl__mixtures *m, trl__pl
                         trl__search *s, trl__local_stats *local, trl_error *err)
 {
     float *scratch = trl__cpu_scratch(stream, m);
-    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count + 1, sizeof *gaussian);
+    int32_t count = s->end - s->begin, *gaussian = trl__scratch_get(&stream->work, (size_t)count, sizeof *gaussian);
     if (!scratch || !gaussian)
         return trl__fail_memory(err);
     trl__gmm_work work = {.m = m, .placed = placed, .scratch = scratch};
@@ -179,22 +179,23 @@ typedef struct soft {
     trl__placed *mixed_placed;
 } soft;
 
-static int set_up_soft(soft *w, trl__scratch *scratch)
+static void lay_out_soft(void *user, trl__pieces *pieces)
+{
+    soft *w = user;
+    size_t dim = (size_t)w->m->dim;
+    w->gamma = trl__take(pieces, TRL__PIECE + AHEAD, sizeof *w->gamma);
+    w->node_of = trl__take(pieces, (size_t)w->s->rows, sizeof *w->node_of);
+    w->link = trl__take(pieces, (size_t)w->s->nodes, sizeof *w->link);
+    w->mixed = (trl_matrix){.data = trl__take(pieces, TRL__TILE * dim, sizeof(float)), .cols = dim, .stride = dim};
+}
+
+static int set_up_soft(soft *w)
 {
     const trl__search *s = w->s;
-    size_t rows = (size_t)s->rows, nodes = (size_t)s->nodes, dim = (size_t)w->m->dim;
-    char *memory = trl__scratch_get(scratch,
-                                    trl__piece(TRL__PIECE + AHEAD, 4) + trl__piece(rows, 4) + trl__piece(nodes, 4) +
-                                        trl__piece(TRL__TILE * dim, 4),
-                                    1);
     w->share = trl__cpu_scratch(w->stream, w->m);
-    if (!memory || !w->share)
+    if (!w->share || trl__scratch_lay_out(&w->stream->work, lay_out_soft, w) < 0)
         return -1;
-    w->gamma = trl__take(&memory, TRL__PIECE + AHEAD, 4);
-    w->node_of = trl__take(&memory, rows, 4);
-    w->link = trl__take(&memory, nodes, 4);
-    w->mixed = (trl_matrix){.data = trl__take(&memory, TRL__TILE * dim, 4), .cols = dim, .stride = dim};
-    memset(w->node_of, -1, rows * sizeof *w->node_of);
+    memset(w->node_of, -1, (size_t)s->rows * sizeof *w->node_of);
     for (int32_t n = s->nodes - 1; n >= 0; n--)
         if (s->node_first[n] < s->node_end_frame[n]) {
             w->link[n] = w->node_of[s->node_row[n]];
@@ -311,7 +312,7 @@ int trl__cpu_accumulate_soft(trl__cpu_stream *stream, const trl__mixtures *m, co
                              trl__local_stats *local, trl_error *err)
 {
     soft w = {.stream = stream, .m = m, .mixed_placed = &stream->mixed, .kept = kept, .s = s, .local = local};
-    int code = set_up_soft(&w, &stream->work) < 0 ? trl__fail_memory(err) : 0;
+    int code = set_up_soft(&w) < 0 ? trl__fail_memory(err) : 0;
     for (int32_t first = 0; code == 0 && first < s->end; first += TRL__PIECE)
         for (int32_t r = 0; code == 0 && r < s->rows; r++)
             code = add_row(&w, r, first, s->end - first < TRL__PIECE ? s->end : first + TRL__PIECE, err);

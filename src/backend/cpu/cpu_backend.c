@@ -250,6 +250,14 @@ static int check_rows(const trl__search *s, const trl__mixtures *m, trl_error *e
     return 0;
 }
 
+static void lay_out_kept(void *user, trl__pieces *pieces)
+{
+    trl__kept *kept = user;
+    kept->row = trl__take(pieces, (size_t)kept->rows, sizeof *kept->row);
+    kept->best.component = trl__take(pieces, (size_t)kept->places, sizeof *kept->best.component);
+    kept->best.score = trl__take(pieces, (size_t)kept->places, sizeof *kept->best.score);
+}
+
 /* Room for the best components of the rows; without, step 3 looks for them itself. */
 static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
 {
@@ -257,13 +265,11 @@ static const trl__kept *keep_best(trl__kept *kept, const trl__search *s)
     for (int32_t r = 0; r < s->rows; r++)
         if (s->row[r].offset + (s->row[r].end - s->row[r].first) > places)
             places = s->row[r].offset + (s->row[r].end - s->row[r].first);
-    size_t rows = (size_t)s->rows * sizeof *s->row, size = (size_t)places * 4;
-    char *memory = trl__scratch_get(&kept->memory, rows + 2 * size, 1);
-    if (!memory)
+    kept->rows = s->rows;
+    kept->places = places;
+    if (trl__scratch_lay_out(&kept->memory, lay_out_kept, kept) < 0)
         return NULL;
-    kept->row = (trl__row *)memory;
-    kept->best = (trl__gmm_best){(int32_t *)(memory + rows), (float *)(memory + rows + size)};
-    memcpy(kept->row, s->row, rows);
+    memcpy(kept->row, s->row, (size_t)s->rows * sizeof *s->row);
     return kept;
 }
 

@@ -18,7 +18,8 @@ typedef struct trl__cpu_parameters {
 /* What step 1 found besides the scores: the best components of its rows, for step 3. */
 typedef struct trl__kept {
     trl__scratch memory;
-    int32_t rows; /* 0: nothing was kept */
+    int32_t rows;   /* 0: nothing was kept */
+    int64_t places; /* of their scores */
     trl__row *row;
     trl__gmm_best best; /* places as in scores[] */
 } trl__kept;

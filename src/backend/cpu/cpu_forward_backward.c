@@ -142,33 +142,31 @@ static int64_t count_cells(const trl__search *s)
     return cells;
 }
 
-static int set_up(search *w, trl__scratch *scratch)
+static void lay_out(void *user, trl__pieces *pieces)
 {
+    search *w = user;
     const trl__search *s = w->s;
     size_t nodes = (size_t)s->nodes, places = nodes + 2, arcs = (size_t)s->arc_first[s->nodes + 1];
     size_t cells = (size_t)count_cells(s);
-    char *memory =
-        trl__scratch_get(scratch,
-                         trl__piece(places + 1, 4) + 2 * trl__piece(arcs, sizeof(arc)) +
-                             trl__piece(nodes, sizeof(node)) + 2 * trl__piece(cells, sizeof(wide)) +
-                             2 * trl__piece(places, sizeof(wide)) + trl__node_window_size(s->nodes, s->end) + 1,
-                         1);
-    if (!memory)
-        return -1;
-    w->out_first = trl__take(&memory, places + 1, 4);
-    w->in = trl__take(&memory, arcs, sizeof(arc));
-    w->out = trl__take(&memory, arcs, sizeof(arc));
-    w->node = trl__take(&memory, nodes, sizeof(node));
-    w->alpha = trl__take(&memory, cells, sizeof(wide));
-    w->score = trl__take(&memory, cells, sizeof(wide));
-    w->before = trl__take(&memory, places, sizeof(wide));
-    w->now = trl__take(&memory, places, sizeof(wide));
-    w->plain = trl__take(&memory, (size_t)s->end, 1);
-    char *window = memory;
-    trl__node_window_begin(&w->window, s, 0, &window);
+    w->out_first = trl__take(pieces, places + 1, sizeof *w->out_first);
+    w->in = trl__take(pieces, arcs, sizeof *w->in);
+    w->out = trl__take(pieces, arcs, sizeof *w->out);
+    w->node = trl__take(pieces, nodes, sizeof *w->node);
+    w->alpha = trl__take(pieces, cells, sizeof *w->alpha);
+    w->score = trl__take(pieces, cells, sizeof *w->score);
+    w->before = trl__take(pieces, places, sizeof *w->before);
+    w->now = trl__take(pieces, places, sizeof *w->now);
+    w->plain = trl__take(pieces, (size_t)s->end, sizeof *w->plain);
+    trl__node_window_lay_out(&w->window, s, pieces);
+}
+
+static void set_up(search *w)
+{
+    const trl__search *s = w->s;
+    trl__node_window_begin(&w->window, s, 0);
     turn_arcs(w);
     int64_t cell = 0;
-    for (size_t n = 0; n < nodes; n++) {
+    for (int32_t n = 0; n < s->nodes; n++) {
         const trl__row *row = s->rows > 0 ? &s->row[s->node_row[n]] : &(trl__row){0};
         w->node[n] = (node){.in = w->in + s->arc_first[n],
                             .in_end = w->in + s->arc_first[n + 1],
@@ -176,7 +174,6 @@ static int set_up(search *w, trl__scratch *scratch)
                             .score = row->offset - row->first};
         cell += s->node_end_frame[n] > s->node_first[n] ? s->node_end_frame[n] - s->node_first[n] : 0;
     }
-    return 0;
 }
 
 static void clear(search *w)
@@ -348,8 +345,9 @@ static void no_path(const trl__search *s)
 int trl__cpu_forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error *err)
 {
     search w = {.s = s};
-    if (set_up(&w, &stream->work) < 0)
+    if (trl__scratch_lay_out(&stream->work, lay_out, &w) < 0)
         return trl__fail_memory(err);
+    set_up(&w);
     for (int32_t a = 0; s->arc_count && a < s->arc_first[s->nodes + 1]; a++)
         s->arc_count[a] = 0;
     forward(&w);
@@ -360,8 +358,7 @@ int trl__cpu_forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error
         return 0;
     }
     w.one_over_total = normal((wide){1 / total.value, -total.exponent});
-    char *window = (char *)w.window.head;
-    trl__node_window_begin(&w.window, s, 1, &window);
+    trl__node_window_begin(&w.window, s, 1);
     backward(&w);
     return 0;
 }

@@ -25,7 +25,7 @@ static double best_arc(const trl__search *s, const double *before, int32_t node,
 
 static int viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err)
 {
-    double *before = trl__scratch_get(&stream->work, (size_t)s->nodes + 1, sizeof *before);
+    double *before = trl__scratch_get(&stream->work, (size_t)s->nodes, sizeof *before);
     if (!before)
         return trl__fail_memory(err);
     for (int32_t n = 0; n < s->nodes; n++) {
@@ -102,12 +102,25 @@ static void backward(const trl__search *s, const double *alpha, double *beta)
             }
 }
 
+typedef struct both_ways {
+    size_t cells;
+    double *alpha, *beta;
+} both_ways;
+
+static void lay_out(void *user, trl__pieces *pieces)
+{
+    both_ways *w = user;
+    w->alpha = trl__take(pieces, w->cells, sizeof *w->alpha);
+    w->beta = trl__take(pieces, w->cells, sizeof *w->beta);
+}
+
 static int forward_backward(trl__cpu_stream *stream, trl__search *s, trl_error *err)
 {
     size_t nodes = (size_t)s->nodes, cells = nodes * (size_t)s->end;
-    double *alpha = trl__scratch_get(&stream->work, 2 * cells + 1, sizeof *alpha), *beta = alpha + cells;
-    if (!alpha)
+    both_ways work = {.cells = cells};
+    if (trl__scratch_lay_out(&stream->work, lay_out, &work) < 0)
         return trl__fail_memory(err);
+    double *alpha = work.alpha, *beta = work.beta;
     forward(s, alpha);
     s->total = -INFINITY;
     for (int32_t a = s->arc_first[s->nodes]; a < s->arc_first[s->nodes + 1]; a++)

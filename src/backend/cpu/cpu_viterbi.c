@@ -28,6 +28,7 @@ typedef struct search {
     const trl__search *s;
     int32_t nodes; /* those of the call, numbered from s->node_begin; place `nodes` is never, `nodes` + 1 the start */
     node *node;
+    arc *more; /* the arcs of all nodes behind the first two */
     double *before, *now;
     trl__node_window window;
 } search;
@@ -66,35 +67,33 @@ static void set_up_node(const search *w, int32_t n, node *own)
     own->bit = s->back_offset[n] + (int64_t)(first - s->node_first[n]) * s->back_bits;
 }
 
-static int set_up(search *w, trl__scratch *scratch)
+static void lay_out(void *user, trl__pieces *pieces)
+{
+    search *w = user;
+    const trl__search *s = w->s;
+    size_t nodes = (size_t)w->nodes, arcs = (size_t)(s->arc_first[s->node_end] - s->arc_first[s->node_begin]);
+    w->node = trl__take(pieces, nodes, sizeof *w->node);
+    w->more = trl__take(pieces, arcs, sizeof *w->more);
+    w->before = trl__take(pieces, nodes + 2, sizeof *w->before);
+    w->now = trl__take(pieces, nodes + 2, sizeof *w->now);
+    trl__node_window_lay_out(&w->window, s, pieces);
+}
+
+static void set_up(search *w)
 {
     const trl__search *s = w->s;
-    size_t nodes = (size_t)(s->node_end - s->node_begin), places = nodes + 2;
-    size_t arcs = (size_t)(s->arc_first[s->node_end] - s->arc_first[s->node_begin]);
-    char *memory = trl__scratch_get(scratch,
-                                    trl__piece(nodes, sizeof(node)) + trl__piece(arcs, sizeof(arc)) +
-                                        2 * trl__piece(places, sizeof(double)) +
-                                        trl__node_window_size((int32_t)nodes, s->end - s->begin) + 1,
-                                    1);
-    if (!memory)
-        return -1;
-    w->nodes = (int32_t)nodes;
-    w->node = trl__take(&memory, nodes, sizeof(node));
-    arc *more = trl__take(&memory, arcs, sizeof(arc));
-    w->before = trl__take(&memory, places, sizeof(double));
-    w->now = trl__take(&memory, places, sizeof(double));
-    trl__node_window_begin(&w->window, s, 0, &memory);
-    for (size_t i = 0; i < places; i++)
+    arc *more = w->more;
+    trl__node_window_begin(&w->window, s, 0);
+    for (int32_t i = 0; i < w->nodes + 2; i++)
         w->before[i] = w->now[i] = -INFINITY;
-    for (size_t i = 0; i < nodes; i++) {
-        more = set_up_arcs(w, s->node_begin + (int32_t)i, &w->node[i], more);
-        set_up_node(w, s->node_begin + (int32_t)i, &w->node[i]);
+    for (int32_t i = 0; i < w->nodes; i++) {
+        more = set_up_arcs(w, s->node_begin + i, &w->node[i], more);
+        set_up_node(w, s->node_begin + i, &w->node[i]);
         if (s->begin > 0)
-            w->before[i] = s->alpha[(size_t)s->node_begin + i];
+            w->before[i] = s->alpha[s->node_begin + i];
     }
     if (s->begin == 0)
-        w->before[nodes + 1] = 0;
-    return 0;
+        w->before[w->nodes + 1] = 0;
 }
 
 /* Arcs behind the first two. */
@@ -138,9 +137,10 @@ static inline __attribute__((always_inline)) void advance(search *w, int32_t ste
 
 int trl__cpu_viterbi(trl__cpu_stream *stream, trl__search *s, trl_error *err)
 {
-    search w = {.s = s};
-    if (set_up(&w, &stream->work) < 0)
+    search w = {.s = s, .nodes = s->node_end - s->node_begin};
+    if (trl__scratch_lay_out(&stream->work, lay_out, &w) < 0)
         return trl__fail_memory(err);
+    set_up(&w);
     for (int32_t step = 0; step < s->end - s->begin; step++) {
         trl__node_window_step(&w.window, step);
         if (s->back_bits == 1)

@@ -19,33 +19,20 @@ typedef struct trl__node_window {
     int32_t count;
 } trl__node_window;
 
-/* Pieces of one block of scratch: sizes are added up first, then taken in the same order. */
-static inline size_t trl__piece(size_t count, size_t size)
+static inline void trl__node_window_lay_out(trl__node_window *w, const trl__search *s, trl__pieces *pieces)
 {
-    return (count * size + TRL_ALIGNMENT - 1) / TRL_ALIGNMENT * TRL_ALIGNMENT;
+    size_t nodes = (size_t)(s->node_end - s->node_begin), steps = (size_t)(s->end - s->begin);
+    w->head = trl__take(pieces, steps, sizeof *w->head);
+    w->gone = trl__take(pieces, steps + 3, sizeof *w->gone);
+    w->link = trl__take(pieces, nodes, sizeof *w->link);
+    w->goes = trl__take(pieces, nodes, sizeof *w->goes);
+    w->active = trl__take(pieces, nodes, sizeof *w->active);
 }
 
-static inline void *trl__take(char **at, size_t count, size_t size)
-{
-    void *piece = *at;
-    *at += trl__piece(count, size);
-    return piece;
-}
-
-static inline size_t trl__node_window_size(int32_t nodes, int32_t steps)
-{
-    return trl__piece((size_t)steps, 4) + trl__piece((size_t)steps + 3, 4) + 3 * trl__piece((size_t)nodes, 4);
-}
-
-/* Nodes are numbered from s->node_begin here. */
-static inline void trl__node_window_begin(trl__node_window *w, const trl__search *s, int backwards, char **memory)
+/* Laid out for the same search. Nodes are numbered from s->node_begin here. */
+static inline void trl__node_window_begin(trl__node_window *w, const trl__search *s, int backwards)
 {
     int32_t nodes = s->node_end - s->node_begin, steps = s->end - s->begin;
-    w->head = trl__take(memory, (size_t)steps, 4);
-    w->gone = trl__take(memory, (size_t)steps + 3, 4);
-    w->link = trl__take(memory, (size_t)nodes, 4);
-    w->goes = trl__take(memory, (size_t)nodes, 4);
-    w->active = trl__take(memory, (size_t)nodes, 4);
     w->count = 0;
     memset(w->head, -1, (size_t)steps * sizeof *w->head);
     memset(w->gone, 0, (size_t)(steps + 3) * sizeof *w->gone);

@@ -36,6 +36,7 @@ struct trl__shared_gmms {
 
 /* On the way to the scores of up to FRAMES frames. */
 typedef struct work {
+    const trl__shared_gmms *gmms;
     float *density[FRAMES]; /* of one codebook's stream */
     int32_t *which[FRAMES]; /* (codebook * streams + stream) * counted: a density */
     float *value[FRAMES];   /* the same: it, at first as logarithm */
@@ -325,20 +326,21 @@ static void score_frames(const trl__shared_gmms *g, const work *w, size_t frames
 
 /* ---- Frames ---- */
 
-static int make_work(const trl__shared_gmms *g, trl__shared_cache *cache, work *w)
+static size_t counted_of_all(const trl__shared_gmms *g)
 {
-    size_t all = (size_t)g->codebooks * (size_t)g->streams * (size_t)g->counted;
-    float *memory = trl__scratch_get(&cache->work, FRAMES * g->row + (2 * FRAMES + 1) * all, sizeof *memory);
-    if (!memory)
-        return -1;
-    w->last = (int32_t *)(void *)memory;
-    memory += all;
-    for (size_t f = 0; f < FRAMES; f++, memory += g->row + 2 * all) {
-        w->value[f] = memory;
-        w->which[f] = (int32_t *)(void *)(memory + all);
-        w->density[f] = memory + 2 * all;
+    return (size_t)g->codebooks * (size_t)g->streams * (size_t)g->counted;
+}
+
+static void lay_out_work(void *user, trl__pieces *pieces)
+{
+    work *w = user;
+    size_t all = counted_of_all(w->gmms);
+    w->last = trl__take(pieces, all, sizeof *w->last);
+    for (size_t f = 0; f < FRAMES; f++) {
+        w->value[f] = trl__take(pieces, all, sizeof *w->value[f]);
+        w->which[f] = trl__take(pieces, all, sizeof *w->which[f]);
+        w->density[f] = trl__take(pieces, w->gmms->row, sizeof *w->density[f]);
     }
-    return 0;
 }
 
 static size_t slots_of(const trl__shared_gmms *g)
@@ -347,24 +349,36 @@ static size_t slots_of(const trl__shared_gmms *g)
     return slots < TILE ? TILE : slots > MOST_SLOTS ? MOST_SLOTS : slots;
 }
 
+typedef struct slot_block {
+    size_t count, states;
+    float *scores;
+    int32_t *frame;
+} slot_block;
+
+static void lay_out_slots(void *user, trl__pieces *pieces)
+{
+    slot_block *to = user;
+    to->scores = trl__take(pieces, to->count * to->states, sizeof *to->scores);
+    to->frame = trl__take(pieces, to->count, sizeof *to->frame);
+}
+
 /* Room for slots_of() frames. Forgets what is of something else. NULL: out of memory. */
 static float *make_slots(const trl__shared_gmms *g, trl__shared_cache *cache, const trl__search *s, const work *w)
 {
-    size_t slots = slots_of(g), states = g->state_first[g->codebooks];
-    float *memory = trl__scratch_get(&cache->scores, slots * (states + 1), sizeof *memory);
-    if (!memory)
+    slot_block to = {.count = slots_of(g), .states = g->state_first[g->codebooks]};
+    if (trl__scratch_lay_out(&cache->scores, lay_out_slots, &to) < 0)
         return NULL;
-    cache->frame = (int32_t *)(void *)(memory + slots * states);
+    cache->frame = to.frame;
     if (cache->gmms == g && cache->frames == s->frames && cache->combine == s->combine)
-        return memory;
+        return to.scores;
     cache->gmms = g;
     cache->frames = s->frames;
     cache->combine = s->combine;
-    for (size_t i = 0; i < slots; i++)
+    for (size_t i = 0; i < to.count; i++)
         cache->frame[i] = -1;
-    for (size_t i = 0; i < (size_t)g->codebooks * (size_t)g->streams * (size_t)g->counted; i++)
+    for (size_t i = 0; i < counted_of_all(g); i++)
         w->last[i] = (int32_t)(i % (size_t)g->counted);
-    return memory;
+    return to.scores;
 }
 
 /* Scores of some frames into their slots. */
@@ -413,7 +427,7 @@ static int32_t need_frames(const trl__shared_gmms *g, trl__shared_cache *cache, 
 
 int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__search *s, trl_error *err)
 {
-    work w;
+    work w = {.gmms = g};
     float *scores = NULL;
     const float *frame[TILE];
     int32_t from = INT32_MAX, to = 0;
@@ -423,7 +437,7 @@ int trl__shared_score(const trl__shared_gmms *g, trl__shared_cache *cache, trl__
         from = s->row[r].first < from ? s->row[r].first : from;
         to = s->row[r].end > to ? s->row[r].end : to;
     }
-    if (make_work(g, cache, &w) < 0 || !(scores = make_slots(g, cache, s, &w)))
+    if (trl__scratch_lay_out(&cache->work, lay_out_work, &w) < 0 || !(scores = make_slots(g, cache, s, &w)))
         return trl__fail_memory(err);
     for (int32_t begin = from; begin < to; begin += TILE) {
         int32_t end = to - begin < TILE ? to : begin + TILE;

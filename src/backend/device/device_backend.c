@@ -183,6 +183,18 @@ int trl__send(trl__driven_stream *stream, trl__staging *staging, trl__room *room
                                  : stream->driver->write(stream->queue, room->memory, 0, staging->block, size, err);
 }
 
+static void lay_out_down(void *user, trl__pieces *pieces)
+{
+    trl__down *down = user;
+    for (size_t i = 0; i < sizeof down->size / sizeof *down->size; i++)
+        down->part[i] = trl__take(pieces, down->size[i], 1);
+}
+
+int trl__down_get(trl__driven_stream *stream, trl__down *down, trl_error *err)
+{
+    return trl__scratch_lay_out(&stream->down, lay_out_down, down) < 0 ? trl__fail_memory(err) : 0;
+}
+
 int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
                trl_error *err)
 {

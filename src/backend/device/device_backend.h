@@ -125,6 +125,13 @@ int trl__send(trl__driven_stream *stream, trl__staging *staging, trl__room *room
 /* An array that stays; the bytes must, until the queue is done. */
 int trl__send_array(trl__driven_stream *stream, trl__room *room, const void *bytes, size_t size, trl_error *err);
 void trl__room_free(const trl__driver *driver, trl__room *room);
+/* Room on the host for what comes down together. */
+typedef struct trl__down {
+    size_t size[3]; /* bytes; 0: nothing */
+    void *part[3];
+} trl__down;
+
+int trl__down_get(trl__driven_stream *stream, trl__down *down, trl_error *err);
 /* Fetches and waits. */
 int trl__fetch(trl__driven_stream *stream, const trl__room *room, size_t offset, void *bytes, size_t size,
                trl_error *err);

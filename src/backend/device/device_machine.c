@@ -269,7 +269,7 @@ static int fetch_moves(const walk *w, const device_outcome *outcomes, trl_error 
     int code = 0;
     for (size_t i = 0; i < w->count; i++)
         total += (size_t)outcomes[i].moves;
-    device_move *moves = trl__scratch_get(&w->stream->moves, total + 1, sizeof *moves);
+    device_move *moves = trl__scratch_get(&w->stream->moves, total, sizeof *moves);
     if (!moves)
         return trl__fail_memory(err);
     for (size_t i = 0; code == 0 && i < w->count; i++) {
@@ -292,7 +292,7 @@ static int fetch_counts(const walk *w, trl_error *err)
     int code = 0;
     for (size_t i = 0; i < w->count; i++)
         total += w->passages[i].counts;
-    double *counts = trl__scratch_get(&w->stream->arc_counts, total + 1, sizeof *counts);
+    double *counts = trl__scratch_get(&w->stream->arc_counts, total, sizeof *counts);
     if (!counts)
         return trl__fail_memory(err);
     for (size_t i = 0; code == 0 && i < w->count; i++) {
@@ -337,29 +337,41 @@ static int fetch_ends(const walk *w, size_t i, const int32_t *first, int32_t *st
     return code < 0 ? code : finished;
 }
 
+typedef struct all_ends {
+    size_t nodes, places;
+    double *shares;
+    int32_t *states, *first;
+} all_ends;
+
+static void lay_out_ends(void *user, trl__pieces *pieces)
+{
+    all_ends *e = user;
+    e->shares = trl__take(pieces, e->nodes, sizeof *e->shares);
+    e->states = trl__take(pieces, e->nodes, sizeof *e->states);
+    e->first = trl__take(pieces, e->places, sizeof *e->first);
+}
+
 /* Where the nodes of all positions begin, of all passages, then the ends. */
 static int fetch_all_ends(const walk *w, const device_outcome *outcomes, trl_error *err)
 {
-    size_t places = 0, nodes = 0;
+    all_ends e = {0};
     for (size_t i = 0; i < w->count; i++) {
-        places += w->passages[i].positions + 1;
-        nodes += (size_t)outcomes[i].nodes;
+        e.places += w->passages[i].positions + 1;
+        e.nodes += (size_t)outcomes[i].nodes;
     }
-    double *shares = trl__scratch_get(&w->stream->ends, nodes * 12 + places * 4 + 8, 1);
-    if (!shares)
+    if (trl__scratch_lay_out(&w->stream->ends, lay_out_ends, &e) < 0)
         return trl__fail_memory(err);
-    int32_t *states = (int32_t *)(shares + nodes), *first = states + nodes;
     int code = 0;
     for (size_t i = 0; code == 0 && i < w->count; i++) {
         size_t count = w->passages[i].positions + 1;
-        code = get(w, record_of(w, i)->node_first_at, first, count * sizeof *first, err);
+        code = get(w, record_of(w, i)->node_first_at, e.first, count * sizeof *e.first, err);
         if (code == 0)
             code = trl__driven_finish(w->stream, err);
         if (code == 0)
-            code = fetch_ends(w, i, first, states, shares, err);
-        states += w->passages[i].finals;
-        shares += w->passages[i].finals;
-        first += count;
+            code = fetch_ends(w, i, e.first, e.states, e.shares, err);
+        e.states += w->passages[i].finals;
+        e.shares += w->passages[i].finals;
+        e.first += count;
     }
     return code;
 }

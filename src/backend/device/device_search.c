@@ -290,22 +290,22 @@ static int keep_viterbi(const batch *b, trl_error *err)
     for (size_t i = 0; i < b->count; i++)
         any_tile |= !is_whole(&b->searches[i]) || i >= stream->here.count;
     size_t alphas = (size_t)b->doubles * sizeof(double), back = any_tile ? (size_t)b->cells : 0;
-    char *down = trl__scratch_get(&stream->down, alphas + back + 1, 1);
-    if (!down)
-        return trl__fail_memory(err);
-    int code = any_tile ? stream->driver->read(stream->queue, stream->back.memory, 0, down + alphas, back, err) : 0;
+    trl__down down = {.size = {alphas, back}};
+    int code = trl__down_get(stream, &down, err);
+    if (code == 0 && any_tile)
+        code = stream->driver->read(stream->queue, stream->back.memory, 0, down.part[1], back, err);
     if (code == 0)
-        code = trl__fetch(stream, &stream->alpha, 0, down, alphas, err);
+        code = trl__fetch(stream, &stream->alpha, 0, down.part[0], alphas, err);
     for (size_t i = 0; code == 0 && i < b->count; i++) {
         trl__search *s = &b->searches[i];
         const device_search *d = (const device_search *)b->records + i;
-        memcpy(s->alpha + s->node_begin, (double *)down + d->alpha_at, (size_t)d->nodes * sizeof(double));
+        memcpy(s->alpha + s->node_begin, (double *)down.part[0] + d->alpha_at, (size_t)d->nodes * sizeof(double));
         trl__end_of_path(s);
         s->back_at = is_whole(s) && i < stream->here.count ? ++stream->stamps : 0;
         if (i < stream->here.count)
             stream->here.sent[i].back = s->back_at;
         if (!s->back_at)
-            keep_tile(b, i, (const uint8_t *)down + alphas);
+            keep_tile(b, i, down.part[1]);
     }
     return code;
 }
@@ -342,15 +342,16 @@ static int keep_paths(const batch *b, trl_error *err)
 {
     trl__driven_stream *stream = b->stream;
     size_t paths = 2 * (size_t)b->frames * sizeof(int32_t), lasts = b->count * sizeof(int32_t);
-    int32_t *down = trl__scratch_get(&stream->down, paths + lasts, 1), *last = down + paths / sizeof *last;
-    if (!down)
-        return trl__fail_memory(err);
-    int code = stream->driver->read(stream->queue, stream->last.memory, 0, last, lasts, err);
+    trl__down down = {.size = {paths, lasts}};
+    int code = trl__down_get(stream, &down, err);
+    const int32_t *last = down.part[1];
     if (code == 0)
-        code = trl__fetch(stream, &stream->path, 0, down, paths, err);
+        code = stream->driver->read(stream->queue, stream->last.memory, 0, down.part[1], lasts, err);
+    if (code == 0)
+        code = trl__fetch(stream, &stream->path, 0, down.part[0], paths, err);
     for (size_t i = 0; code == 0 && i < b->count; i++) {
         trl__search *s = &b->searches[i];
-        const int32_t *path = down + ((const device_search *)b->records + i)->path_at;
+        const int32_t *path = (const int32_t *)down.part[0] + ((const device_search *)b->records + i)->path_at;
         if (s->last_node < 0)
             continue;
         if (last[i] == LOST)
@@ -443,17 +444,16 @@ static int keep_posteriors(const batch *b, trl_error *err)
     const trl__driver *driver = stream->driver;
     size_t totals = b->count * sizeof(double), counts = (size_t)b->arcs * sizeof(double);
     size_t gammas = (size_t)b->cells * sizeof(float);
-    char *down = trl__scratch_get(&stream->down, totals + counts + gammas + 1, 1);
-    if (!down)
-        return trl__fail_memory(err);
-    int code = driver->read(stream->queue, stream->last.memory, 0, down, totals, err);
+    trl__down down = {.size = {totals, counts, gammas}};
+    int code = trl__down_get(stream, &down, err);
     if (code == 0)
-        code = driver->read(stream->queue, stream->counts.memory, 0, down + totals, counts, err);
+        code = driver->read(stream->queue, stream->last.memory, 0, down.part[0], totals, err);
     if (code == 0)
-        code = trl__fetch(stream, &stream->gamma, 0, down + totals + counts, gammas, err);
+        code = driver->read(stream->queue, stream->counts.memory, 0, down.part[1], counts, err);
+    if (code == 0)
+        code = trl__fetch(stream, &stream->gamma, 0, down.part[2], gammas, err);
     for (size_t i = 0; code == 0 && i < b->count; i++)
-        keep_search_posteriors(b, i, (const double *)down, (const double *)(down + totals),
-                               (const float *)(down + totals + counts));
+        keep_search_posteriors(b, i, down.part[0], down.part[1], down.part[2]);
     return code;
 }
 

@@ -44,8 +44,8 @@ typedef struct gathering {
 static int begin_items(gathering *g, size_t most, trl_error *err)
 {
     size_t states = (size_t)g->p->m.tied_states;
-    g->items = trl__scratch_get(&g->stream->items, most + 1, sizeof *g->items);
-    g->stretch_of = trl__scratch_get(&g->stream->order, states + 1, sizeof *g->stretch_of);
+    g->items = trl__scratch_get(&g->stream->items, most, sizeof *g->items);
+    g->stretch_of = trl__scratch_get(&g->stream->order, states, sizeof *g->stretch_of);
     if (!g->items || !g->stretch_of)
         return trl__fail_memory(err);
     memset(g->stretch_of, -1, states * sizeof *g->stretch_of);
@@ -299,23 +299,22 @@ static int fetch_sums(const gathering *g, trl__local_stats *local, const float *
     trl__driven_stream *stream = g->stream;
     const trl__driver *driver = stream->driver;
     int maps = driver->map && g->used > 0;
-    size_t sums = g->used * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double),
-           bests = trl__whole(g->lanes * sizeof(float), 64);
-    char *down = trl__scratch_get(&stream->down, bests + (maps ? 0 : sums) + 1, 1);
-    if (!down)
-        return trl__fail_memory(err);
-    const void *from = down + bests;
-    int code = maps       ? driver->map(stream->queue, stream->sums.memory, sums, &from, err)
-               : sums > 0 ? driver->read(stream->queue, stream->sums.memory, 0, down + bests, sums, err)
-                          : 0;
+    size_t sums = g->used * (1 + 2 * (size_t)g->p->m.dim) * sizeof(double), bests = g->lanes * sizeof(float);
+    trl__down down = {.size = {bests, maps ? 0 : sums}};
+    int code = trl__down_get(stream, &down, err);
+    const void *from = down.part[1];
+    if (code == 0 && maps)
+        code = driver->map(stream->queue, stream->sums.memory, sums, &from, err);
+    else if (code == 0 && sums > 0)
+        code = driver->read(stream->queue, stream->sums.memory, 0, down.part[1], sums, err);
     if (code < 0)
         return code;
-    code = trl__fetch(stream, &stream->best, 0, down, g->lanes * sizeof(float), err);
+    code = trl__fetch(stream, &stream->best, 0, down.part[0], bests, err);
     if (code == 0)
         code = add_sums(g, from, local, err);
     if (maps && driver->unmap(stream->queue, stream->sums.memory, from, code < 0 ? NULL : err) < 0 && code == 0)
         code = TRL_EDEVICE;
-    *best = (const float *)down;
+    *best = down.part[0];
     return code;
 }
 
@@ -370,12 +369,12 @@ static int add_posteriors(gathering *g, const trl__search *s, const trl__sent *s
     int64_t floats = 0;
     for (int32_t r = 0; r < s->rows; r++)
         floats += s->row[r].end > s->row[r].first ? s->row[r].end - s->row[r].first : 0;
-    size_t rows = trl__whole((size_t)s->rows * sizeof(int64_t), 64);
-    char *memory = trl__scratch_get(&g->stream->down, rows + (size_t)floats * sizeof(float) + 1, 1);
-    if (!memory)
-        return trl__fail_memory(err);
-    int64_t *at = (int64_t *)memory;
-    float *sum = (float *)(memory + rows);
+    trl__down parts = {.size = {(size_t)s->rows * sizeof(int64_t), (size_t)floats * sizeof(float)}};
+    int code = trl__down_get(g->stream, &parts, err);
+    if (code < 0)
+        return code;
+    int64_t *at = parts.part[0];
+    float *sum = parts.part[1];
     memset(sum, 0, (size_t)floats * sizeof *sum);
     floats = 0;
     for (int32_t r = 0; r < s->rows; r++) {
