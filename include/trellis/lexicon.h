@@ -8,7 +8,7 @@
  * Reads the CMU dictionary's style (`WORD(2)  P1 P2`, `;;;` comments), Kaldi's lexicon.txt, and with probabilities
  * lexiconp.txt and Montreal Forced Aligner's dictionaries (one to four numbers between word and phones; the first is
  * the probability): where every line has a number after the word, these are probabilities, not phones. A `#` that
- * stands alone starts a comment. The same pronunciation twice counts once, with the larger probability. UTF-8; gzip
+ * stands alone starts a comment. Words are in composed form (NFC) and found in any: é is the same word typed as one letter or as two. The same pronunciation twice counts once, with the larger probability. UTF-8; gzip
  * too.
  *
  * Indices: words, phones and pronunciations of a word count from 0, in order of first appearance in the file.

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/installed.h"
 #include "base/fold_case.h"
+#include "base/unicode.h"
 #include "corpus/corpus_builder.h"
 #include "corpus/lexicon_data.h"
 
@@ -110,7 +111,10 @@ static long read_phones(lexicon_reader *r, char *rest, int64_t line, trl_error *
 static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones, float probability, trl_error *err)
 {
     trl_lexicon *l = r->lexicon;
-    long number = trl__strings_add(&l->words, word, trl__word_length(word));
+    char composed[TRL__LETTERS_BYTES];
+    size_t length = trl__word_length(word);
+    word = trl__composed(word, &length, composed);
+    long number = trl__strings_add(&l->words, word, length);
     if (number < 0)
         return trl__fail_memory(err);
     r->phones[0] = (int32_t)number;
@@ -275,7 +279,9 @@ const char *trl_lexicon_phone(const trl_lexicon *lexicon, size_t phone)
 
 long trl_lexicon_find(const trl_lexicon *lexicon, const char *word)
 {
+    char composed[TRL__LETTERS_BYTES];
     size_t length = strlen(word);
+    word = trl__composed(word, &length, composed);
     long found = trl__strings_find(&lexicon->words, word, length);
     if (found >= 0 || lexicon->folded.count == 0 || length >= FOLDED_SIZE)
         return found;

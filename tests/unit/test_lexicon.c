@@ -194,6 +194,23 @@ static void test_fold_case(void **state)
     trl_lexicon_destroy(l);
 }
 
+/* é as one letter is \303\251, as e and an accent e\314\201. */
+static void test_composed(void **state)
+{
+    (void)state;
+    trl_lexicon *l = parse_ok("cafe\314\201 K A F\ncaf\303\251 K E\nA\314\212(2) O\n");
+    assert_int_equal(trl_lexicon_words(l), 2);
+    assert_string_equal(trl_lexicon_word(l, 0), "caf\303\251");
+    assert_string_equal(said(l, "cafe\314\201", 1), "K E @ 1");
+    assert_string_equal(said(l, "caf\303\251", 0), "K A F @ 1");
+    assert_string_equal(said(l, "\303\205", 0), "O @ 1");     /* Å */
+    assert_string_equal(said(l, "\342\204\253", 0), "O @ 1"); /* the sign of Ångström */
+    assert_string_equal(said(l, "cafe", 0), "not there");
+    assert_int_equal(trl_lexicon_fold_case(l, &err), 0);
+    assert_string_equal(said(l, "CAFE\314\201", 0), "K A F @ 1");
+    trl_lexicon_destroy(l);
+}
+
 static void test_nothing_in_it(void **state)
 {
     (void)state;
@@ -239,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_other_encoding),
         cmocka_unit_test(test_odd_phones),
         cmocka_unit_test(test_fold_case),
+        cmocka_unit_test(test_composed),
         cmocka_unit_test(test_nothing_in_it),
         cmocka_unit_test(test_out_of_memory),
     };
