@@ -49,7 +49,6 @@ void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int wha
 int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *v, char **arguments,
                     bam_inputs *in)
 {
-    static const char *const words[] = {"fail", "skip", "noise", NULL};
     trl_corpus_options reading = trl_corpus_defaults();
     trl_error err;
     reading.part = v->part;
@@ -58,7 +57,7 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     in->aligning.beam = v->beam;
     in->aligning.skip_bad = v->input.skip_bad;
     in->aligning.adapt = v->no_adapt ? 0 : in->aligning.adapt;
-    int code = cli_choose(command, "oov", v->oov, words, &in->aligning.unknown_words);
+    int code = oov_input_parse(command, &v->oov, &in->aligning.unknown_words);
     if (code == 0)
         code = corpus_input_parse(command, &v->input, &reading, &in->aligning.channel);
     if (v->no_text)
@@ -71,15 +70,18 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
         code = cli_failure(&err);
     if (code == 0)
         code = corpus_input_lexicon(&v->input, arguments[2], NULL, &in->lexicon);
-    return code ? code : corpus_input_read(arguments[1], &reading, v->input.skip_bad, &in->findings, &in->corpus);
+    if (code == 0)
+        code = corpus_input_read(arguments[1], &reading, v->input.skip_bad, &in->findings, &in->corpus);
+    if (code == 0 && !v->no_text)
+        code = oov_input_find(common, &v->oov, in->model, in->lexicon, in->corpus, in->aligning.unknown_words, NULL);
+    return code;
 }
 
 int bam_inputs_skipped(const bam_inputs *in, size_t skipped)
 {
     const trl_finding *f;
     size_t unknown = 0;
-    int is_choice = in->aligning.unknown_words == TRL_UNKNOWN_SKIP;
-    for (size_t i = 0; is_choice && (f = trl_findings_get(in->findings, i)); i++) {
+    for (size_t i = 0; (f = trl_findings_get(in->findings, i)); i++) {
         if (f->kind != TRL_FINDING_UNKNOWN_WORD)
             continue;
         if (unknown++ == 0)

@@ -79,30 +79,29 @@ int bam_check_weights(const cli_command *command, const trl_bam_weights *weights
 /* What a mapper needs, from MODEL CORPUS LEXICON; freed whatever was read. */
 typedef struct bam_corpus {
     corpus_input input;
-    const char *oov, *device;
+    oov_input oov;
+    const char *device;
     double beam;
     int no_adapt;
     int no_text;     /* transcripts are not needed */
     int part, parts; /* as in corpus.h */
 } bam_corpus;
 
-#define BAM_CORPUS_DEFAULTS        \
-    {                              \
-        .oov = "fail", .beam = 400 \
+#define BAM_CORPUS_DEFAULTS \
+    {                       \
+        .beam = 400         \
     }
-#define BAM_CORPUS_DEFAULTS_NO_TEXT              \
-    {                                            \
-        .oov = "fail", .beam = 400, .no_text = 1 \
+#define BAM_CORPUS_DEFAULTS_NO_TEXT \
+    {                               \
+        .beam = 400, .no_text = 1   \
     }
-#define BAM_CORPUS_OPTIONS(type, member)                                                                       \
-    {"oov",    0,                                                                                              \
-     CLI_TEXT, offsetof(type, member.oov),                                                                     \
-     "WHAT",   "words that the lexicon lacks: fail (default), skip their utterances, or align them as noise"}, \
-        {"beam", 0, CLI_NUMBER, offsetof(type, member.beam), "NATS", "of the alignment (default 400)"},        \
-        {"no-adapt", 0,                                                                                        \
-         CLI_FLAG,   offsetof(type, member.no_adapt),                                                          \
-         NULL,       "don't adapt to speakers, though the model could"},                                       \
-        CORPUS_FORMAT_OPTION(type, member.input), CORPUS_SOUND_OPTIONS(type, member.input),                    \
+#define BAM_CORPUS_OPTIONS(type, member)                                                                \
+    OOV_OPTIONS(type, member.oov),                                                                      \
+        {"beam", 0, CLI_NUMBER, offsetof(type, member.beam), "NATS", "of the alignment (default 400)"}, \
+        {"no-adapt", 0,                                                                                 \
+         CLI_FLAG,   offsetof(type, member.no_adapt),                                                   \
+         NULL,       "don't adapt to speakers, though the model could"},                                \
+        CORPUS_FORMAT_OPTION(type, member.input), CORPUS_SOUND_OPTIONS(type, member.input),             \
         CORPUS_WORD_OPTIONS(type, member.input)
 
 typedef struct bam_inputs {

@@ -15,7 +15,8 @@ extern const cli_command cmd_align;
 struct values {
     cli_common common;
     corpus_input corpus;
-    const char *output, *to, *oov, *likelihoods, *text, *text_file, *utterance, *device, *pronunciations;
+    oov_input oov;
+    const char *output, *to, *likelihoods, *text, *text_file, *utterance, *device, *pronunciations;
     int no_confidence, no_adapt, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
@@ -45,11 +46,10 @@ typedef struct job {
 
 static int set_options(job *j)
 {
-    static const char *const words[] = {"fail", "skip", "noise", NULL};
     const struct values *v = j->values;
     trl_align_options *o = &j->options;
     trl_error err;
-    int code = cli_choose(&cmd_align, "oov", v->oov, words, &o->unknown_words);
+    int code = oov_input_parse(&cmd_align, &v->oov, &o->unknown_words);
     if (code == 0)
         code = corpus_input_parse(&cmd_align, &v->corpus, &j->reading, &o->channel);
     j->reading.words = v->text;
@@ -116,7 +116,11 @@ static int prepare(job *j, char **arguments)
         code = make_counters(j);
     if (code == 0)
         code = open_writer(j);
-    return code ? code : corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
+    if (code == 0)
+        code = corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
+    return code ? code
+                : oov_input_find(&j->values->common, &j->values->oov, j->model, j->lexicon, j->corpus,
+                                 j->options.unknown_words, j->options.only);
 }
 
 /* A sound alone, and nothing says what is said in it: the first thing that a new user tries. */
@@ -212,18 +216,13 @@ static const trl_finding *next_unknown(const job *j, size_t *next)
     return NULL;
 }
 
-/* Words that became noise are a remark; utterances that were left out because of them are always named. Returns how many these are. */
-static size_t say_unknown(const job *j, size_t words)
+/* Utterances that were left out because of unknown words are always named. Returns how many they are. */
+static size_t say_unknown(const job *j)
 {
     const trl_finding *f;
     size_t count = 0;
-    if (words > 0)
-        cli_say(&j->values->common, "%zu time%s a word that the lexicon lacks was aligned as noise:", words,
-                words == 1 ? "" : "s");
     for (size_t next = 0; (f = next_unknown(j, &next));)
-        if (j->options.unknown_words == TRL_UNKNOWN_NOISE)
-            cli_say(&j->values->common, "  %s (%zu)", f->word, f->count);
-        else if (count++ == 0)
+        if (count++ == 0)
             fputs("left out, because the lexicon lacks words:\n", stderr);
     for (size_t next = 0; count > 0 && (f = next_unknown(j, &next));)
         corpus_print_finding(stderr, f);
@@ -250,7 +249,7 @@ static int align(job *j)
     if (code < 0)
         return cli_failure(&err);
     say_summary(j, &summary, clock_seconds() - start);
-    size_t unknown = say_unknown(j, summary.unknown_words);
+    size_t unknown = say_unknown(j);
     code = corpus_input_skipped(j->findings, summary.skipped - unknown);
     return unknown > 0 ? EXIT_FINDINGS : code;
 }
@@ -288,8 +287,7 @@ static const cli_option options[] = {
      "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
     {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},
     {"text-file", 0, CLI_TEXT, offsetof(struct values, text_file), "FILE", "the same from a text file"},
-    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
-     "words that the lexicon lacks: fail (default), skip the utterance, or align them as noise"},
+    OOV_OPTIONS(struct values, oov),
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",
      "feature file (.ark, .scp, .trf …) with the log-likelihood of every tied state, a column each, in place of the "
      "model's: a neural network's output"},
@@ -359,7 +357,8 @@ const cli_command cmd_align = {
         "deviation) and more than 0.06 below the median of the corpus; where it has less than 100 frames, its distance "
         "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
         "named. "
-        "The fits are in alignments.jsonl.\n\n"
+        "The fits are in alignments.jsonl. Frames of words of unknown pronunciation are not "
+        "compared.\n\n" OOV_DESCRIPTION " The alignment has the words as the transcript has them.\n\n"
         "A model from speaker-adaptive training (the stage sat of `trellis train`) wants frames that are adapted to "
         "their speaker. The sound is then read three times: two passes align and estimate a linear transform for each "
         "speaker (fMLLR), the last one aligns with adapted frames. Give a speaker's utterances together, since each "
@@ -378,7 +377,7 @@ const cli_command cmd_align = {
     .examples = "trellis align en-us hello.wav en-us -o aligned --text \"hello world\"\n"
                 "trellis align mono.trm data/test lexicon.txt -o aligned\n"
                 "trellis align mono.trm hello.wav lexicon.txt -o aligned --text \"HELLO WORLD\"\n"
-                "trellis align mono.trm talk.flac lexicon.txt -o subtitles --text-file talk.txt --to vtt --oov noise\n"
+                "trellis align mono.trm talk.flac lexicon.txt -o subtitles --text-file talk.txt --to vtt\n"
                 "trellis align mono.trm data/test lexicon.txt -o aligned --to ctm,jsonl --skip-bad",
     .least = 3,
     .most = 3,

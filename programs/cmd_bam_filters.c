@@ -72,7 +72,7 @@ const cli_command cmd_bam_map = {
                    "longest M-phone around it, up to --order symbols on either side, across words, and the frames. "
                    "M-phones that it backs off to are written as keys alone.\n\n"
                    "With --parts N several mappers, on one machine or on many, have a part of the speakers each; "
-                   "all parts together are the records of the whole corpus.\n\n"
+                   "all parts together are the records of the whole corpus.\n\n" OOV_DESCRIPTION "\n\n"
                    "Records are binary (docs/formats.md); `trellis bam show` prints them. They are made for `trellis "
                    "bam sort` and `trellis bam reduce`; `trellis bam train` does all of it.",
     .options = map_options,

@@ -93,6 +93,20 @@ static int rescore(const struct rescore_values *v, const bam_inputs *in, trl_bam
     return code == 0 && trl_bam_lists_run(lists)->lost > 0 ? EXIT_FINDINGS : code;
 }
 
+static int say_unknown(const struct rescore_values *v, const bam_inputs *in, const trl_bam_lists *lists)
+{
+    trl_unknown_summary summary = {0};
+    trl_findings *words;
+    trl_error err;
+    if (trl_findings_create(&words, &err) < 0)
+        return cli_failure(&err);
+    int code = trl_bam_unknown_words_find(in->model, in->lexicon, in->corpus, lists, in->aligning.unknown_words, words,
+                                          &summary, &err);
+    code = oov_input_say(&v->common, &v->corpus.oov, words, &summary, code, &err);
+    trl_findings_destroy(words);
+    return code;
+}
+
 static int run_rescore(void *values, int count, char **arguments)
 {
     static const char *const formats[] = {"text", "lists", NULL};
@@ -112,6 +126,8 @@ static int run_rescore(void *values, int count, char **arguments)
         code = bam_inputs_read(&cmd_bam_rescore, &v->common, &v->corpus, arguments, &in);
     if (code == 0 && trl_bam_lists_read(arguments[3], &lists, &err) < 0)
         code = cli_failure(&err);
+    if (code == 0)
+        code = say_unknown(v, &in, lists);
     if (code == 0)
         code = rescore(v, &in, lists, v->self ? NULL : arguments[4], format);
     trl_bam_lists_destroy(lists);
@@ -148,7 +164,9 @@ const cli_command cmd_bam_rescore = {
         "where `first` is the acoustic score and P(W) comes from the graph cost in NBEST, F is --back-off, L --lambda "
         "and W --lm-weight. `trellis bam tune` finds good values for them.\n\n"
         "A MODEL that was trained on adapted frames is adapted to each speaker of the CORPUS along his first "
-        "hypotheses. Transcripts of the CORPUS are not looked at. Where a server that has M-phones does not answer, "
+        "hypotheses. Words of hypotheses that the LEXICON lacks are words of unknown pronunciation, as in `trellis "
+        "align`; better use the lexicon of the first pass's graph. Transcripts of the CORPUS are not looked at. Where "
+        "a server that has M-phones does not answer, "
         "the first-pass score is taken; how often is said, and the exit code is 1.",
     .options = rescore_options,
     .examples = "trellis decode tri.trm words.trg data/test --to nbest-jsonl --nbest 10 -o nbest.jsonl\n"

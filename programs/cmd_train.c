@@ -19,7 +19,8 @@ struct values {
     cli_common common;
     frontend_input frontend;
     corpus_input corpus;
-    const char *output, *margin, *em, *oov, *features, *folder, *device, *silence, *noise;
+    oov_input oov;
+    const char *output, *margin, *em, *features, *folder, *device, *silence, *noise;
     const char *silence_topology, *stages, *from, *questions, *varmix, *context;
     int leaves, lda_splice, lda_dim;
     double least_leaf_frames, least_gain, gaussians, sample;
@@ -163,9 +164,8 @@ static int check_features(const struct values *v)
 
 static int set_options(job *j)
 {
-    static const char *const methods[] = {"viterbi", "baum-welch", "shared", NULL},
-                             *const words[] = {"fail", "skip", "noise", NULL},
-                             *const topologies[] = {"linear", "ergodic", NULL};
+    static const char *const methods[] = {"viterbi", "baum-welch", "shared", NULL}, *const topologies[] = {
+                                                                                        "linear", "ergodic", NULL};
     const struct values *v = j->values;
     trl_train_options *o = &j->options;
     trl_error err;
@@ -182,7 +182,7 @@ static int set_options(job *j)
         return code;
     code = cli_choose(&cmd_train, "em", v->em, methods, &o->em);
     if (code == 0)
-        code = cli_choose(&cmd_train, "oov", v->oov, words, &o->unknown_words);
+        code = oov_input_parse(&cmd_train, &v->oov, &o->unknown_words);
     if (code == 0)
         code = cli_choose(&cmd_train, "silence-topology", v->silence_topology, topologies, &o->model.silence_topology);
     if (code == 0)
@@ -359,13 +359,15 @@ static int prepare(job *j, char **arguments)
         code = cli_pool(&v->common, &j->pool);
     if (code == 0)
         code = corpus_input_read(arguments[0], &j->reading, v->corpus.skip_bad, &j->findings, &j->corpus);
-    return code ? code : corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
+    if (code == 0)
+        code = corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
+    return code ? code
+                : oov_input_find(&v->common, &v->oov, j->from, j->lexicon, j->corpus, j->options.unknown_words, NULL);
 }
 
-/* Warnings; then what was left out, by name and reason. A word trained as noise is said too, but as the user chose it. */
+/* Warnings; then what was left out, by name and reason. */
 static int report_findings(const job *j)
 {
-    int is_choice = j->options.unknown_words == TRL_UNKNOWN_NOISE;
     int exit_code = EXIT_CLEAN;
     const trl_finding *f;
     corpus_input_warn(&j->values->common, j->findings);
@@ -373,8 +375,7 @@ static int report_findings(const job *j)
         if (corpus_is_warning(f->kind))
             continue;
         corpus_print_finding(stderr, f);
-        if (!is_choice || f->kind != TRL_FINDING_UNKNOWN_WORD)
-            exit_code = EXIT_FINDINGS;
+        exit_code = EXIT_FINDINGS;
     }
     return exit_code;
 }
@@ -511,8 +512,7 @@ static const cli_option options[] = {
     CORPUS_FORMAT_OPTION(struct values, corpus),
     CORPUS_SOUND_OPTIONS(struct values, corpus),
     CORPUS_WORD_OPTIONS(struct values, corpus),
-    {"oov", 0, CLI_TEXT, offsetof(struct values, oov), "CHOICE",
-     "words that the lexicon lacks: skip the utterance (default), fail, or train them as noise"},
+    OOV_OPTIONS(struct values, oov),
 
     {.name = "Features", .kind = CLI_GROUP},
     FRONTEND_INPUT_OPTIONS(struct values, frontend),
@@ -588,7 +588,9 @@ const cli_command cmd_train = {
         "data. A Gaussian's variances are as if it had --variance-prior frames more that vary as those of its state's "
         "Gaussians do: few frames alone make some too narrow by chance.\n\n"
         "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
-        "which rule.\n\n"
+        "which rule.\n\n" OOV_DESCRIPTION
+        " The unit is trained with the sound of these words. In a training without any it stays as the flat start made "
+        "it: the mean and variance of all frames.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",
     .options = options,
     .examples = "trellis train data/train lexicon.txt -o mono.trm\n"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/audio.h>
+#include <trellis/file.h>
 
 #define MISFITS_SHOWN 20
 
@@ -85,6 +86,61 @@ size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)
     if (misfits > MISFITS_SHOWN)
         cli_say(common, "and %zu more", misfits - MISFITS_SHOWN);
     return misfits;
+}
+
+int oov_input_parse(const cli_command *command, const oov_input *input, int *choice)
+{
+    static const char *const choices[] = {[TRL_UNKNOWN_FAIL] = "fail",
+                                          [TRL_UNKNOWN_SKIP] = "skip",
+                                          [TRL_UNKNOWN_NOISE] = "noise",
+                                          [TRL_UNKNOWN_AUTO] = "auto",
+                                          [TRL_UNKNOWN_AUTO + 1] = NULL};
+    return cli_choose(command, "oov", input->choice, choices, choice);
+}
+
+static int write_words(const char *path, const trl_findings *words, trl_error *err)
+{
+    trl_file *file;
+    int code = trl_file_create(path, &file, err);
+    if (code < 0)
+        return code;
+    const trl_finding *f;
+    for (size_t i = 0; code == 0 && (f = trl_findings_get(words, i)); i++)
+        code = trl_file_print(file, err, "%s\t%zu\t%s\n", f->word, f->count, f->utterance);
+    if (code == 0)
+        return trl_file_commit(file, err);
+    trl_file_abort(file);
+    return code;
+}
+
+int oov_input_say(const cli_common *common, const oov_input *input, const trl_findings *words,
+                  const trl_unknown_summary *summary, int code, const trl_error *error)
+{
+    static const char *const fates[] = {[TRL_UNKNOWN_SKIP] = "the utterances are left out",
+                                        [TRL_UNKNOWN_NOISE] = "they are words of unknown pronunciation: spoken noise"};
+    trl_error err;
+    if (input->list && code != TRL_ENOMEM && write_words(input->list, words, &err) < 0)
+        return cli_failure(&err);
+    if (code < 0)
+        return cli_failure(error);
+    if (summary->words > 0)
+        cli_say(common, "%s; %s%s%s", summary->text, fates[summary->choice],
+                input->list ? " -> " : " (--oov-list FILE writes the list)", input->list ? input->list : "");
+    return 0;
+}
+
+int oov_input_find(const cli_common *common, const oov_input *input, const trl_model *model, const trl_lexicon *lexicon,
+                   const trl_corpus *corpus, int choice, const char *only)
+{
+    trl_findings *words;
+    trl_unknown_summary summary = {0};
+    trl_error err;
+    if (trl_findings_create(&words, &err) < 0)
+        return cli_failure(&err);
+    int code = trl_unknown_words_find(model, lexicon, corpus, choice, only, words, &summary, &err);
+    code = oov_input_say(common, input, words, &summary, code, &err);
+    trl_findings_destroy(words);
+    return code;
 }
 
 int corpus_input_skipped(const trl_findings *findings, size_t skipped)

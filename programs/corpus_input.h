@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-#include <trellis/corpus.h>
+#include <trellis/align.h>
 
 typedef struct corpus_input {
     const char *format, *channel, *mlf;
@@ -42,6 +42,39 @@ int corpus_input_parse(const cli_command *command, const corpus_input *input, tr
 
 /* The lexicon, with the case of its words folded where that is wanted. Returns 0 or an exit code. */
 int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon);
+
+/* What becomes of words that the lexicon lacks: a struct of values with an oov_input member of this name. */
+typedef struct oov_input {
+    const char *choice, *list;
+} oov_input;
+
+#define OOV_OPTIONS(type, member)                                                                                  \
+    {"oov",    0,                                                                                                  \
+     CLI_TEXT, offsetof(type, member.choice),                                                                      \
+     "CHOICE", "words that the lexicon lacks: auto (default), noise, skip (leave out their utterances) or fail"},  \
+    {                                                                                                              \
+        "oov-list", 0, CLI_TEXT, offsetof(type, member.list), "FILE",                                              \
+            "write these words: each with how often it occurs, and the first utterance that has it (tabs between)" \
+    }
+
+/* A paragraph of a command's description. */
+#define OOV_DESCRIPTION                                                                                               \
+    "A word that the LEXICON lacks is a word of unknown pronunciation: the model's unit for spoken noise stands for " \
+    "it (SPN of models that trellis trains; in others a noise called SPN, +SPN+, <unk> or garbage, else the first "   \
+    "noise). How many there are, and which are the most frequent, is said at the start; --oov-list writes all. "      \
+    "With a model that has no such unit, their utterances are left out. Where more than half of 20 or more words "    \
+    "are unknown, it is rather the wrong lexicon, which is an error, unless --oov noise is given."
+
+int oov_input_parse(const cli_command *command, const oov_input *input, int *choice); /* 0 or EXIT_USAGE */
+
+/* Says at the start what was found and what becomes of it, and writes the list. `code`, `error`: what the search for
+ * unknown words returned. Returns 0 or an exit code. */
+int oov_input_say(const cli_common *common, const oov_input *input, const trl_findings *words,
+                  const trl_unknown_summary *summary, int code, const trl_error *error);
+
+/* Both: of the corpus, or of one utterance (only; NULL: all), with this model (NULL: a new one). */
+int oov_input_find(const cli_common *common, const oov_input *input, const trl_model *model, const trl_lexicon *lexicon,
+                   const trl_corpus *corpus, int choice, const char *only);
 
 /* Reads the corpus; without skip_bad, fatal findings are shown (the first ones) and end the command. Returns 0 or an
  * exit code. */

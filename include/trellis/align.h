@@ -36,14 +36,34 @@ TRL_BEGIN_DECLS
 #define TRL_MARGIN_AUTO (-1)
 #define TRL_MARGIN_FULL (-2)
 
+/* What becomes of words that the lexicon lacks. */
 typedef enum trl_unknown_words {
-    TRL_UNKNOWN_FAIL, /* the first is an error */
+    TRL_UNKNOWN_FAIL, /* they are an error */
     TRL_UNKNOWN_SKIP, /* utterances with one are left out, and named */
-    TRL_UNKNOWN_NOISE /* such a word is aligned with the model's noise unit */
+    TRL_UNKNOWN_NOISE, /* a word of unknown pronunciation, which the model's unit for spoken noise stands for; an error where it has none */
+    TRL_UNKNOWN_AUTO /* noise; skip where the model has no such unit; an error where more than half of the words (of 20 or more) are
+                          unknown: that is another lexicon, or other capitals */
 } trl_unknown_words;
 
+#define TRL_UNKNOWN_SHOWN 10 /* words that the text names, the most frequent ones */
+
+typedef struct trl_unknown_summary {
+    size_t words, times,
+        utterances; /* that are unknown, each once; how often all of them occur; in how many utterances */
+    size_t all_times, all_utterances; /* known or not */
+    int choice;                       /* fail, skip or noise: what it comes to */
+    char text[700]; /* "2 words are not in the lexicon (3 of 400 in all …): HMM 2, UH 1"; "" where there are none */
+} trl_unknown_summary;
+
+/* Which words of the corpus (only: of this utterance; NULL: of all that are usable) the lexicon lacks, and what becomes of them with this model (NULL: one that
+ * training is about to make). `words` (or NULL) gets a finding for each, the most frequent first, of its first place. Training, alignment and the back-off model ask the same before they begin. Returns 0;
+ * TRL_EINVAL where they are an error, words and summary are filled in then too; TRL_ENOMEM. */
+TRL_API int trl_unknown_words_find(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                                   int choice, const char *only, trl_findings *words, trl_unknown_summary *summary,
+                                   trl_error *err);
+
 typedef struct trl_align_options {
-    int unknown_words;       /* trl_unknown_words; default fail */
+    int unknown_words;       /* trl_unknown_words; default auto */
     int channel;             /* see extract.h */
     int skip_bad;            /* 1: leave out utterances that can't be used; 0: the first one is an error */
     double beam;             /* default 400 */

@@ -108,6 +108,11 @@ typedef struct trl_bam_rescore_summary {
     double aligning, looking_up, scoring; /* … which, on average, for these */
 } trl_bam_rescore_summary;
 
+/* As trl_unknown_words_find, of the words of the hypotheses: of the lists whose utterances the corpus has. */
+TRL_API int trl_bam_unknown_words_find(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                                       const trl_bam_lists *lists, int choice, trl_findings *words,
+                                       trl_unknown_summary *summary, trl_error *err);
+
 /* `store`: a store's folder; NULL: the first-pass model as its own second pass, without cost of backing off. `aligning` may be NULL; its confidences are not made. Utterances of the
  * corpus without a list are left out, with a finding. Lists of utterances that were left out are taken away. The same result for any number of threads.
  * Returns 0, TRL_EINVAL (a store of another model, words that the lexicon lacks, no hypothesis), what trl_align_corpus returns, TRL_ECORRUPT (of the store). */

@@ -85,7 +85,7 @@ typedef struct trl_train_options {
     double variance_floor, least_count;
     double variance_prior; /* frames that a Gaussian's variances borrow from the others of its state; default 20 */
     uint64_t seed;
-    int unknown_words; /* trl_unknown_words; default skip */
+    int unknown_words; /* trl_unknown_words; default auto */
     int channel, skip_bad;
     const char *folder;   /* for features and checkpoints; NULL: a temporary one, removed at the end, no checkpoints */
     int resume;           /* go on from the checkpoint in `folder` */

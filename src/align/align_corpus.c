@@ -20,7 +20,7 @@ typedef struct worker {
 typedef struct slot {
     trl__transcript words;
     trl__segmentation segments;
-    int32_t frames;
+    int32_t frames, judged;         /* judged: for the fit */
     double seconds, log_likelihood; /* of the whole utterance */
     double fit;
     enum { ALIGNED, REFUSED, UNKNOWN_WORDS, PASSED_OVER } outcome;
@@ -37,7 +37,7 @@ typedef struct alignment_job {
     trl__unit_map *map;
     const char **unit_labels;
     trl__passes *passes;
-    trl__unknown_words unknown;
+    trl__unknown_list unknown; /* of utterances that are left out */
     trl__rivals rivals;
     trl__fits fits;
     worker *workers;
@@ -46,14 +46,18 @@ typedef struct alignment_job {
 
 trl_align_options trl_align_defaults(void)
 {
-    return (trl_align_options){
-        .beam = 400, .acoustic_scale = 0.1, .confidence_margin = 20, .confidence = 1, .adapt = 2};
+    return (trl_align_options){.unknown_words = TRL_UNKNOWN_AUTO,
+                               .beam = 400,
+                               .acoustic_scale = 0.1,
+                               .confidence_margin = 20,
+                               .confidence = 1,
+                               .adapt = 2};
 }
 
 int trl_align_options_check(const trl_align_options *o, trl_error *err)
 {
-    if (o->unknown_words < TRL_UNKNOWN_FAIL || o->unknown_words > TRL_UNKNOWN_NOISE)
-        return trl__fail(err, TRL_EINVAL, "unknown_words is %d; it may be fail, skip or noise", o->unknown_words);
+    if (o->unknown_words < TRL_UNKNOWN_FAIL || o->unknown_words > TRL_UNKNOWN_AUTO)
+        return trl__fail(err, TRL_EINVAL, "unknown_words is %d; it may be fail, skip, noise or auto", o->unknown_words);
     if (!(o->beam > 0))
         return trl__fail(err, TRL_EINVAL, "beam is %g; it must be more than 0", o->beam);
     if (!(o->acoustic_scale > 0 && isfinite(o->acoustic_scale)))
@@ -185,7 +189,7 @@ static int align_frames(void *user, const trl__pass_frames *f, trl_error *err)
     int code = find_path(j, f, err);
     if (code < 0 || s->outcome != ALIGNED)
         return code;
-    code = trl__aligner_fit(w->aligner, &j->rivals, &s->fit, err);
+    code = trl__aligner_fit(w->aligner, &j->rivals, &s->fit, &s->judged, err);
     if (code == 0)
         code = make_segments(j, w, s, f->seconds, err);
     return code < 0 || !j->visit->work ? code : j->visit->work(j->visit->user, f, &s->segments, err);
@@ -206,8 +210,6 @@ static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *e
 
 static int skip_unknown(alignment_job *j, const trl_utterance *u, const trl__transcript *words, trl_error *err)
 {
-    if (j->options.unknown_words == TRL_UNKNOWN_FAIL)
-        return trl__unknown_words_fail(&j->unknown, u, words, err);
     j->summary.skipped++;
     return trl__unknown_words_skip(&j->unknown, u, words, j->skipped, err);
 }
@@ -235,20 +237,8 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
     j->summary.frames += (size_t)s->frames;
     j->summary.seconds += s->seconds;
     j->total += s->log_likelihood;
-    int code = trl__unknown_words_count(&j->unknown, u, &s->words, err);
-    if (code == 0)
-        code = trl__fits_add(&j->fits, u, s->fit, s->frames, err);
+    int code = trl__fits_add(&j->fits, u, s->fit, s->judged, err);
     return code < 0 ? code : j->visit->use(j->visit->user, &alignment, slot_index, err);
-}
-
-/* Unknown words that end the alignment do so in its first pass. */
-static int check_words(void *user, const trl_utterance *u, size_t slot_index, trl_error *err)
-{
-    alignment_job *j = user;
-    const slot *s = &j->slots[slot_index];
-    if (s->outcome == UNKNOWN_WORDS && j->options.unknown_words == TRL_UNKNOWN_FAIL)
-        return trl__unknown_words_fail(&j->unknown, u, &s->words, err);
-    return 0;
 }
 
 /* ---- setting up ---- */
@@ -284,7 +274,12 @@ static int name_units(alignment_job *j, trl_error *err)
 static int set_up(alignment_job *j, const trl_corpus *corpus, trl_pool *pool, trl_error *err)
 {
     trl__passes_options o = passes_options(&j->options);
+    trl_unknown_summary unknown = {0};
     int code = trl_align_options_check(&j->options, err);
+    if (code == 0)
+        code = trl_unknown_words_find(j->model, j->lexicon, corpus, j->options.unknown_words, j->options.only, NULL,
+                                      &unknown, err);
+    j->options.unknown_words = unknown.choice;
     if (code == 0)
         code = trl__unit_map_create(j->model, j->lexicon, &j->map, err);
     if (code == 0)
@@ -298,7 +293,7 @@ static int set_up(alignment_job *j, const trl_corpus *corpus, trl_pool *pool, tr
 
 static int run_passes(alignment_job *j, trl_error *err)
 {
-    const trl__pass first = {.work = gather_statistics, .use = check_words, .user = j};
+    const trl__pass first = {.work = gather_statistics, .user = j};
     const trl__pass last = {.work = align_frames, .use = deliver, .user = j};
     int code = trl__passes_adapt(j->passes, &first, err);
     if (code == 0)
@@ -326,7 +321,7 @@ static void clean_up(alignment_job *j)
     trl__passes_destroy(j->passes);
     trl__free(j->unit_labels);
     trl__unit_map_destroy(j->map);
-    trl__unknown_words_free(&j->unknown);
+    trl__unknown_list_free(&j->unknown);
     trl__fits_free(&j->fits);
 }
 
@@ -341,8 +336,6 @@ int trl__align_visit_corpus(const trl_model *model, const trl_lexicon *lexicon, 
     int code = set_up(&j, corpus, pool, err);
     if (code == 0)
         code = run_passes(&j, err);
-    if (code == 0)
-        code = trl__unknown_words_name(&j.unknown, skipped, err);
     if (code == 0)
         code = trl__fits_judge(&j.fits, skipped, err);
     j.summary.log_likelihood = j.summary.frames > 0 ? j.total / (double)j.summary.frames : 0;

@@ -3,6 +3,7 @@
 #include "align/aligner_data.h"
 #include "base/fail.h"
 #include "model/model_data.h"
+#include "model/unit_kind.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 void trl__rivals_choose(trl__rivals *rivals, const trl_model *model)
 {
+    rivals->unknown = trl__spoken_noise_unit(model);
     rivals->count = model->tied_states < TRL__RIVALS ? model->tied_states : TRL__RIVALS;
     for (int32_t i = 0; i < rivals->count; i++)
         rivals->tied[i] = (int32_t)((int64_t)i * model->tied_states / rivals->count);
@@ -62,11 +64,24 @@ static double behind(double best, double score)
     return difference < FAR_OFF ? difference : FAR_OFF; /* that of two impossible ones too */
 }
 
-static void compare(const trl__search *s, int32_t rivals, double *path_behind, double *rivals_behind)
+typedef struct comparison {
+    double path_behind, rivals_behind;
+    int32_t frames;
+} comparison;
+
+static int is_judged(const trl__aligner *a, const trl__rivals *rivals, int32_t t)
 {
+    return a->graph->phone[a->graph->node_phone[a->search.path[t]]].unit != rivals->unknown;
+}
+
+static void compare(const trl__aligner *a, const trl__search *s, const trl__rivals *with, comparison *sums)
+{
+    int32_t rivals = with->count;
     const trl__row *path = s->row + rivals;
     for (int32_t t = s->begin; t < s->end; t++) {
         path += t == path->end;
+        if (!is_judged(a, with, t))
+            continue;
         double best = score_at(s, path, t), sum = 0;
         for (int32_t r = 0; r < rivals; r++) {
             double score = score_at(s, s->row + r, t);
@@ -74,14 +89,15 @@ static void compare(const trl__search *s, int32_t rivals, double *path_behind, d
         }
         for (int32_t r = 0; r < rivals; r++)
             sum += behind(best, score_at(s, s->row + r, t));
-        *path_behind += behind(best, score_at(s, path, t));
-        *rivals_behind += sum / rivals;
+        sums->path_behind += behind(best, score_at(s, path, t));
+        sums->rivals_behind += sum / rivals;
+        sums->frames++;
     }
 }
 
-int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *fit, trl_error *err)
+int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *fit, int32_t *frames, trl_error *err)
 {
-    double path_behind = 0, rivals_behind = 0;
+    comparison sums = {0};
     int code = 0;
     for (int32_t begin = 0; code == 0 && begin < aligner->frames; begin += PIECE) {
         trl__search piece = aligner->search;
@@ -94,9 +110,10 @@ int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *f
         if (code == 0)
             code = trl__stream_wait(aligner->stream, err);
         if (code == 0)
-            compare(&piece, rivals->count, &path_behind, &rivals_behind);
+            compare(aligner, &piece, rivals, &sums);
     }
-    *fit = rivals_behind > 0 ? 1 - path_behind / rivals_behind : 1;
+    *fit = sums.rivals_behind > 0 ? 1 - sums.path_behind / sums.rivals_behind : 1;
+    *frames = sums.frames;
     return code;
 }
 

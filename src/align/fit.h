@@ -1,7 +1,7 @@
 /* Do the words fit the sound? A number per utterance, and which utterances of a corpus stand out.
  *
  *     trl__rivals_choose(&rivals, model);                               // once
- *     trl__aligner_fit(aligner, &rivals, &fit, err);                    // after a search
+ *     trl__aligner_fit(aligner, &rivals, &fit, &frames, err);                    // after a search
  *     trl__fits_add(&fits, utterance, fit, frames, err);
  *     trl__fits_judge(&fits, findings, err);                            // at the end: TRL_FINDING_MISFIT
  *
@@ -12,7 +12,7 @@
  *
  *     fit = 1 - sum of (best - path) / sum of (best - mean of the rivals)
  *
- * over all frames, where best is the highest score of the path's state and the rivals. 1: nothing is better anywhere;
+ * over all frames but those of words of unknown pronunciation, of which nothing is expected, where best is the highest score of the path's state and the rivals. 1: nothing is better anywhere;
  * 0: no better than states taken at random.
  */
 #ifndef TRL_ALIGN_FIT_H
@@ -27,13 +27,14 @@
 typedef struct trl__rivals {
     int32_t tied[TRL__RIVALS]; /* all tied states, or as many spread evenly over them */
     int32_t count;
+    int32_t unknown; /* the unit that stands for unknown words; -1: none */
 } trl__rivals;
 
 void trl__rivals_choose(trl__rivals *rivals, const trl_model *model);
 
-/* Of the path in hand; directly after the search (or trl__aligner_set_path). Cost: the scores of the rivals and the
- * path. */
-int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *fit, trl_error *err);
+/* Of the path in hand; directly after the search (or trl__aligner_set_path). `frames`: how many were judged. Cost: the scores of the
+ * rivals and the path. */
+int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *fit, int32_t *frames, trl_error *err);
 
 typedef struct trl__fit {
     const trl_utterance *utterance;

@@ -2,6 +2,7 @@
 #include "align/unit_map.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "model/unit_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,7 +150,7 @@ int trl__unit_map_create(const trl_model *model, const trl_lexicon *lexicon, trl
         return trl__fail_memory(err);
     map->model = model;
     map->silence = first_of_kind(model, TRL_UNIT_SILENCE);
-    map->noise = first_of_kind(model, TRL_UNIT_NOISE);
+    map->noise = trl__spoken_noise_unit(model);
     map->shapes = trl__alloc_zero((size_t)model->topologies, sizeof *map->shapes);
     code = map->shapes ? map_phones(map, lexicon, err) : trl__fail_memory(err);
     for (int32_t t = 0; code == 0 && t < model->topologies; t++)

@@ -1,11 +1,10 @@
-/* Transcripts as lexicon words, and what to say of words that the lexicon does not have. */
+/* Transcripts as lexicon words, and what becomes of words that the lexicon does not have (trellis/align.h). */
 #ifndef TRL_ALIGN_UNKNOWN_WORDS_H
 #define TRL_ALIGN_UNKNOWN_WORDS_H
 
-#include "base/string_table.h"
-#include "corpus/near_word.h"
+#include "corpus/unknown_list.h"
 
-#include <trellis/corpus.h>
+#include <trellis/align.h>
 
 /* One transcript; memory is reused. Initialise with {0}. */
 typedef struct trl__transcript {
@@ -19,30 +18,21 @@ typedef struct trl__transcript {
 int trl__transcript_split(trl__transcript *transcript, const trl_lexicon *lexicon, const char *text, trl_error *err);
 void trl__transcript_free(trl__transcript *transcript);
 
-typedef struct trl__unknown_place {
-    const trl_utterance *first;
-    size_t count;
-} trl__unknown_place;
+/* Unknown words of transcripts, or of hypotheses, as they are gone through. Initialise with {.list.lexicon = …}. */
+typedef struct trl__unknown_count {
+    trl__unknown_list list;
+    size_t words, utterances, unknown_utterances; /* words: known ones too */
+} trl__unknown_count;
 
-/* Initialise with {.lexicon = …}. One thread at a time. */
-typedef struct trl__unknown_words {
-    const trl_lexicon *lexicon;
-    trl__near_words near; /* built at the first unknown word */
-    trl__strings words;
-    trl__unknown_place *places; /* by word */
-    size_t place_capacity;
-} trl__unknown_words;
+/* Those of one transcript; the utterance itself is counted by the caller. Returns 0 or TRL_ENOMEM. */
+int trl__unknown_count_add(trl__unknown_count *count, const trl__transcript *transcript, trl__word_place place,
+                           trl_error *err);
+/* Names them, and decides what becomes of them; frees the count. Returns as trl_unknown_words_find. */
+int trl__unknown_count_end(trl__unknown_count *count, const trl_model *model, int choice, trl_findings *words,
+                           trl_unknown_summary *summary, trl_error *err);
 
-/* An error, TRL_EINVAL, that names the transcript's unknown words and the choices there are. */
-int trl__unknown_words_fail(trl__unknown_words *unknown, const trl_utterance *utterance,
-                            const trl__transcript *transcript, trl_error *err);
-/* A finding that says the same: the utterance is left out. */
-int trl__unknown_words_skip(trl__unknown_words *unknown, const trl_utterance *utterance,
+/* A finding that names a transcript's unknown words: the utterance is left out. */
+int trl__unknown_words_skip(trl__unknown_list *unknown, const trl_utterance *utterance,
                             const trl__transcript *transcript, trl_findings *findings, trl_error *err);
-/* Counts them, for a finding per word at the end. */
-int trl__unknown_words_count(trl__unknown_words *unknown, const trl_utterance *utterance,
-                             const trl__transcript *transcript, trl_error *err);
-int trl__unknown_words_name(trl__unknown_words *unknown, trl_findings *findings, trl_error *err);
-void trl__unknown_words_free(trl__unknown_words *unknown);
 
 #endif

@@ -114,21 +114,13 @@ static int find_path(const rescoring *j, worker *w, const trl__pass_frames *f, c
     return code < 0 ? code : result.status == TRL__ALIGNED;
 }
 
-static int refuse_words(const rescoring *j, const worker *w, const trl__pass_frames *f)
+/* Which word it is that the utterance is left out for. */
+static void note_unknown(const worker *w, slot *s)
 {
-    char why[300];
     size_t i = 0;
     while (w->words.words[i] >= 0)
         i++;
-    if (j->options.unknown_words == TRL_UNKNOWN_SKIP) {
-        snprintf(j->slots[f->slot].unknown, sizeof j->slots[f->slot].unknown, "%s", w->words.labels[i]);
-        return 0;
-    }
-    snprintf(why, sizeof why,
-             "a hypothesis has the word '%.100s', which the lexicon lacks; use the lexicon of the "
-             "first pass's graph, or --oov skip or noise",
-             w->words.labels[i]);
-    return trl__passes_refuse(j->passes, f->slot, TRL_FINDING_UNKNOWN_WORD, TRL_EINVAL, why);
+    snprintf(s->unknown, sizeof s->unknown, "%s", w->words.labels[i]);
 }
 
 /* The path's states go into the batch. */
@@ -164,8 +156,10 @@ static int align_all(const rescoring *j, worker *w, const trl__pass_frames *f, c
         return trl__fail_memory(err);
     for (size_t i = 0; i < list->count; i++) {
         int code = find_path(j, w, f, trl__list_hypotheses(j->lists, list) + i, err);
-        if (code == 2)
-            return refuse_words(j, w, f);
+        if (code == 2) {
+            note_unknown(w, &j->slots[f->slot]);
+            return 0;
+        }
         if (code == 1)
             code = add_path(j, w, f, err);
         if (code < 0)
@@ -305,6 +299,52 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
 
 /* ---- setting up ---- */
 
+static int count_list(trl__unknown_count *count, trl__transcript *transcript, trl__scratch *scratch,
+                      const trl_bam_lists *lists, const trl__list *list, trl_error *err)
+{
+    size_t known = count->list.times;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < list->count; i++) {
+        char *text;
+        code = join_words(scratch, trl__list_hypotheses(lists, list) + i, &text, err);
+        if (code == 0)
+            code = trl__transcript_split(transcript, count->list.lexicon, text, err);
+        if (code == 0)
+            code = trl__unknown_count_add(count, transcript, (trl__word_place){lists->name, list->id, list->line}, err);
+    }
+    count->utterances++;
+    count->unknown_utterances += count->list.times > known;
+    return code;
+}
+
+int trl_bam_unknown_words_find(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
+                               const trl_bam_lists *lists, int choice, trl_findings *words,
+                               trl_unknown_summary *summary, trl_error *err)
+{
+    trl__unknown_count count = {.list.lexicon = lexicon};
+    trl__transcript transcript = {0};
+    trl__scratch scratch = {0};
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < lists->count; i++)
+        if (trl_corpus_find(corpus, lists->items[i].id) >= 0)
+            code = count_list(&count, &transcript, &scratch, lists, &lists->items[i], err);
+    trl__transcript_free(&transcript);
+    trl__scratch_free(&scratch);
+    if (code == 0)
+        return trl__unknown_count_end(&count, model, choice, words, summary, err);
+    trl__unknown_list_free(&count.list);
+    return code;
+}
+
+static int choose_words(rescoring *j, const trl_corpus *corpus, trl_error *err)
+{
+    trl_unknown_summary unknown = {0};
+    int code = trl_bam_unknown_words_find(j->model, j->lexicon, corpus, j->lists, j->options.unknown_words, NULL,
+                                          &unknown, err);
+    j->options.unknown_words = unknown.choice;
+    return code;
+}
+
 static int open_lookups(rescoring *j, trl_error *err)
 {
     int count = trl__passes_workers(j->passes), code = 0;
@@ -370,6 +410,8 @@ static int set_up(rescoring *j, const trl_corpus *corpus, trl_pool *pool, trl_er
     int code = trl_align_options_check(o, err);
     if (code == 0 && o->likelihoods)
         code = trl__fail(err, TRL_EINVAL, "M-phones are scored with frames; likelihoods from a file won't do");
+    if (code == 0)
+        code = choose_words(j, corpus, err);
     if (code == 0)
         code = trl__unit_map_create(j->model, j->lexicon, &j->map, err);
     if (code == 0)

@@ -3,11 +3,10 @@
  * number of threads. Sound is read in blocks: memory is flat in its length, and small per utterance. */
 #include "base/fail.h"
 #include "corpus/corpus_builder.h"
-#include "corpus/near_word.h"
+#include "corpus/unknown_list.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <trellis/audio.h>
@@ -38,11 +37,6 @@ typedef struct measure {
 typedef struct word_count {
     size_t count, first_utterance;
 } word_count;
-
-typedef struct unknown {
-    const char *word;
-    size_t count, first_utterance;
-} unknown;
 
 typedef struct checker {
     trl_corpus *corpus;
@@ -367,59 +361,22 @@ static int say_utterances(checker *c, trl_error *err)
     return code;
 }
 
-static int most_frequent_first(const void *a, const void *b)
-{
-    const unknown *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return strcmp(x->word, y->word);
-}
-
-/* All distinct words that are not in the lexicon, most frequent first; NULL: out of memory. The caller frees. */
-static unknown *list_unknown(checker *c)
-{
-    unknown *list = trl__alloc(c->words.count, sizeof *list);
-    size_t used = 0;
-    for (size_t i = 0; list && i < c->words.count; i++) {
-        if (trl_lexicon_find(c->lexicon, c->words.texts[i]) >= 0)
-            continue;
-        list[used++] = (unknown){c->words.texts[i], c->counts[i].count, c->counts[i].first_utterance};
-        c->summary.unknown_words += c->counts[i].count;
-    }
-    c->summary.distinct_unknown_words = used;
-    if (used > 1)
-        qsort(list, used, sizeof *list, most_frequent_first);
-    return list;
-}
-
-static int say_unknown_word(checker *c, const unknown *w, trl__near_words *near, trl_error *err)
-{
-    const trl_utterance *u = &c->corpus->utterances[w->first_utterance];
-    const char *other;
-    char times[64] = "once";
-    if (w->count > 1)
-        snprintf(times, sizeof times, "%zu times, first here", w->count);
-    int code = trl__near_word(near, w->word, &other, err);
-    if (code == 0)
-        code = trl_findings_add(c->corpus->findings, TRL_FINDING_UNKNOWN_WORD, u->text_source, u->text_line, u->id, err,
-                                "%s is not in the lexicon (%s)%s%s%s", w->word, times, other ? "; it has " : "",
-                                other ? other : "", other ? trl__near_word_advice(w->word, other) : "");
-    return code < 0 ? code : trl__findings_set_word(c->corpus->findings, w->word, w->count, err);
-}
-
 static int say_unknown_words(checker *c, trl_error *err)
 {
+    trl__unknown_list list = {.lexicon = c->lexicon};
+    int code = 0;
+    for (size_t i = 0; code == 0 && c->lexicon && i < c->words.count; i++) {
+        const trl_utterance *u = &c->corpus->utterances[c->counts[i].first_utterance];
+        if (trl_lexicon_find(c->lexicon, c->words.texts[i]) < 0)
+            code = trl__unknown_list_add(&list, c->words.texts[i], c->counts[i].count,
+                                         (trl__word_place){u->text_source, u->id, u->text_line}, err);
+    }
     c->summary.distinct_words = c->words.count;
-    unknown *list = c->lexicon ? list_unknown(c) : NULL;
-    if (!c->lexicon || !list)
-        return c->lexicon ? trl__fail_memory(err) : 0;
-    trl__near_words near = {0};
-    size_t count = c->summary.distinct_unknown_words;
-    int code = count > 0 ? trl__near_words_build(&near, c->lexicon, err) : 0;
-    for (size_t i = 0; code == 0 && i < count; i++)
-        code = say_unknown_word(c, &list[i], &near, err);
-    trl__near_words_free(&near);
-    trl__free(list);
+    c->summary.distinct_unknown_words = list.words.count;
+    c->summary.unknown_words = list.times;
+    if (code == 0)
+        code = trl__unknown_list_name(&list, c->corpus->findings, err);
+    trl__unknown_list_free(&list);
     return code;
 }
 

@@ -23,11 +23,27 @@ trl_unit_kind trl__unit_kind_of_name(const char *name)
 {
     static const char *const silence[] = {"sil", "ssil", "silence", "sp",   "pau", "pause",
                                           "h#",  "#h",   "<sil>",   "!sil", NULL};
-    static const char *const noise[] = {"spn", "nsn", "noise", "gbg", "garbage", "<unk>", "<spn>", NULL};
+    static const char *const noise[] = {"spn",   "nsn",   "noise", "gbg",   "garbage",
+                                        "<unk>", "<spn>", "+spn+", "+nsn+", NULL};
     size_t length = length_without_position(name);
     if (is_one_of(name, length, silence))
         return TRL_UNIT_SILENCE;
     return is_one_of(name, length, noise) ? TRL_UNIT_NOISE : TRL_UNIT_PHONE;
+}
+
+int32_t trl__spoken_noise_unit(const trl_model *model)
+{
+    static const char *const spoken[] = {"spn", "<spn>", "+spn+", "<unk>", "gbg", "garbage", NULL};
+    int32_t any = -1;
+    for (size_t u = 0; u < model->units.count; u++) {
+        const char *name = model->units.texts[u];
+        if (model->unit_kind[u] != TRL_UNIT_NOISE)
+            continue;
+        if (is_one_of(name, length_without_position(name), spoken))
+            return (int32_t)u;
+        any = any < 0 ? (int32_t)u : any;
+    }
+    return any;
 }
 
 int trl__find_word_positions(trl_model *model, trl_error *err)

@@ -43,9 +43,8 @@ static int fit_utterance(void *user, size_t utterance, int number, trl_error *er
     if (code == 0)
         code = trl__aligner_set_path(w->aligner, runs, stored->runs, err);
     if (code == 0)
-        code = trl__aligner_fit(w->aligner, &m->rivals, &m->fits[utterance].fit, err);
+        code = trl__aligner_fit(w->aligner, &m->rivals, &m->fits[utterance].fit, &m->fits[utterance].frames, err);
     m->fits[utterance].utterance = d->utterance[utterance];
-    m->fits[utterance].frames = (int32_t)frames.rows;
     return code;
 }
 

@@ -34,7 +34,7 @@ trl_train_options trl_train_defaults(void)
                                .variance_floor = e.variance_floor,
                                .least_count = e.least_count,
                                .variance_prior = 20,
-                               .unknown_words = TRL_UNKNOWN_SKIP};
+                               .unknown_words = TRL_UNKNOWN_AUTO};
 }
 
 /* A step to other stages needs alignments only; a model that is used itself gains by more (held-out speakers of AN4). */

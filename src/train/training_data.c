@@ -80,23 +80,18 @@ static int open_features(trl__training_data *d, const char *place, trl_error *er
 /* What looking words up needs. */
 typedef struct lookup {
     const trl_lexicon *lexicon;
-    int policy; /* trl_unknown_words */
+    int choice; /* trl_unknown_words: skip or noise */
     trl__transcript transcript;
-    trl__unknown_words unknown;
+    trl__unknown_list unknown; /* of utterances that are left out */
     trl_findings *skipped;
 } lookup;
 
 /* Is the utterance usable? 1, 0 with a finding, or an error. */
 static int judge(lookup *l, const trl_utterance *u, trl_error *err)
 {
-    if (l->transcript.unknown_count == 0)
+    if (l->transcript.unknown_count == 0 || l->choice == TRL_UNKNOWN_NOISE)
         return 1;
-    if (l->policy == TRL_UNKNOWN_FAIL)
-        return trl__unknown_words_fail(&l->unknown, u, &l->transcript, err);
-    if (l->policy == TRL_UNKNOWN_SKIP)
-        return trl__unknown_words_skip(&l->unknown, u, &l->transcript, l->skipped, err);
-    int code = trl__unknown_words_count(&l->unknown, u, &l->transcript, err);
-    return code < 0 ? code : 1;
+    return trl__unknown_words_skip(&l->unknown, u, &l->transcript, l->skipped, err);
 }
 
 static void mix(trl__training_data *d, const void *bytes, size_t size)
@@ -180,8 +175,6 @@ static int match(trl__training_data *d, const trl_corpus *corpus, lookup *l, trl
     mix(d, d->frontend, strlen(d->frontend));
     for (size_t i = 0; code == 0 && i < count; i++)
         code = add_features(d, i, corpus, l, err);
-    if (code == 0)
-        code = trl__unknown_words_name(&l->unknown, l->skipped, err);
     return code == 0 && d->count == 0 ? nothing_left(l->skipped, err) : code;
 }
 
@@ -257,10 +250,13 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     if (!d)
         return trl__fail_memory(err);
     d->speakers = trl_corpus_speakers(corpus);
-    lookup l = {
-        .lexicon = lexicon, .policy = options->unknown_words, .unknown = {.lexicon = lexicon}, .skipped = skipped};
+    trl_unknown_summary unknown = {0};
+    int code =
+        trl_unknown_words_find(options->from, lexicon, corpus, options->unknown_words, NULL, NULL, &unknown, err);
+    lookup l = {.lexicon = lexicon, .choice = unknown.choice, .unknown = {.lexicon = lexicon}, .skipped = skipped};
     int are_there = options->features || (reuse && is_there(path, trl_frontend_description(frontend)));
-    int code = are_there ? 0 : extract(corpus, frontend, options, path, pool, skipped, err);
+    if (code == 0 && !are_there)
+        code = extract(corpus, frontend, options, path, pool, skipped, err);
     if (code == 0)
         code = open_features(d, options->features ? options->features : path, err);
     if (code == 0 && are_there)
@@ -272,7 +268,7 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     if (code == 0)
         code = name_unseen(d, lexicon, options, skipped, err);
     trl__transcript_free(&l.transcript);
-    trl__unknown_words_free(&l.unknown);
+    trl__unknown_list_free(&l.unknown);
     if (code < 0) {
         trl__training_data_destroy(d);
         return code;

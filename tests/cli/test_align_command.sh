@@ -112,11 +112,15 @@ fi
 cp -r sounds unknown
 echo "AASS HMM OOAA" >unknown/anna/anna02.lab
 echo "Ee" >unknown/ben/ben15.lab
-align 3 unknown lexicon.txt -q
-contains "$err" "anna02" "an unknown word"
-contains "$err" "HMM" "an unknown word"
-contains "$err" "--oov skip" "an unknown word"
-absent out_dir "an unknown word"
+align 3 unknown lexicon.txt -q --oov fail --oov-list unknown.tsv
+contains "$err" "2 words are not in the lexicon (2 of 83 in all, in 2 of 24 utterances)" "--oov fail"
+contains "$err" ": Ee 1, HMM 1; first here: utterance ben15" "--oov fail names all of them"
+contains "$err" "skip (leave" "--oov fail: the choices"
+absent out_dir "--oov fail"
+printf 'Ee\t1\tben15\nHMM\t1\tanna02\n' | cmp -s - unknown.tsv || wrong "--oov-list: $(<unknown.tsv)"
+align 0 unknown lexicon.txt -q --to ctm
+[ -z "$err" ] || wrong "--quiet is not quiet: $err"
+mv out_dir noise
 align 1 unknown lexicon.txt -q --oov skip --to ctm
 contains "$err" "HMM" "--oov skip"
 contains "$err" "Ee (the lexicon has EE; --fold-case takes it)" "--oov skip"
@@ -124,8 +128,11 @@ contains "$err" "unknown/ben/ben15.lab" "--oov skip"
 grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
 [ "$(cut -d ' ' -f 1 out_dir/words.ctm | uniq | wc -l)" = 22 ] || wrong "--oov skip: not 22 utterances are left"
 align 0 unknown lexicon.txt --oov noise --to ctm
-contains "$err" "2 times a word" "--oov noise"
-contains "$err" "HMM (1)" "--oov noise"
+[ "$(grep -c -e HMM -e Ee <<<"$err")" = 1 ] || wrong "not one line about unknown words: $err"
+contains "$(head -n 1 <<<"$err")" "2 words are not in the lexicon" "the first line"
+contains "$err" "spoken noise" "--oov noise"
+[[ $err != *"ben15: the words hardly fit"* ]] || wrong "who says an unknown word fits the sound as well as others: $err"
+diff -r noise out_dir || wrong "noise is not what becomes of unknown words by default"
 [ "$(grep -c ' HMM ' out_dir/words.ctm)" = 1 ] || wrong "--oov noise: HMM has no place"
 [ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
 
@@ -135,7 +142,8 @@ for lab in small/*/*.lab; do tr '[:upper:]' '[:lower:]' <"$lab" >lower && mv low
 align 0 sounds lexicon.txt -q --to ctm
 cp out_dir/phones.ctm capital.ctm
 align 3 small lexicon.txt -q
-contains "$err" "--fold-case takes it" "small letters"
+contains "$err" "more than half of all words" "small letters"
+contains "$err" "--fold-case takes 14" "small letters"
 align 0 small lexicon.txt -q --to ctm --fold-case
 cmp -s out_dir/phones.ctm capital.ctm || wrong "--fold-case gives other phones"
 grep -q '[A-Z]' <(cut -d ' ' -f 5 out_dir/words.ctm) && wrong "words are not as in the transcript: $(head -n 3 out_dir/words.ctm)"
@@ -175,7 +183,7 @@ mistake 2 "usage: trellis align" tones.trm sounds -o out_dir
 mistake 2 "-o" tones.trm sounds lexicon.txt
 mistake 2 "too many" tones.trm sounds lexicon.txt more -o out_dir
 mistake 2 "there is no format 'praat'" tones.trm sounds lexicon.txt -o out_dir --to praat
-mistake 2 "--oov is one of fail, skip, noise, not 'drop'" tones.trm sounds lexicon.txt -o out_dir --oov drop
+mistake 2 "--oov is one of fail, skip, noise, auto, not 'drop'" tones.trm sounds lexicon.txt -o out_dir --oov drop
 mistake 2 "beam" tones.trm sounds lexicon.txt -o out_dir --beam 0
 mistake 2 "acoustic_scale" tones.trm sounds lexicon.txt -o out_dir --acoustic-scale 0
 mistake 2 "cue_words" tones.trm sounds lexicon.txt -o out_dir --cue-words 0
@@ -204,7 +212,7 @@ mistake 3 "file" tones.trm sounds lexicon.txt -o file
 
 # ---- Files that are there are replaced whole ----
 mkdir -p kept && echo old >kept/words.ctm && echo mine >kept/notes
-expect 3 "$TRELLIS" align tones.trm unknown lexicon.txt -o kept --to ctm -q
+expect 3 "$TRELLIS" align tones.trm unknown lexicon.txt -o kept --to ctm -q --oov fail
 [ "$(<kept/words.ctm)" = old ] || wrong "a failure replaced the old file"
 expect 0 "$TRELLIS" align tones.trm sounds lexicon.txt -o kept --to ctm -q
 [ "$(wc -l <kept/words.ctm)" = "$words" ] || wrong "the old file stayed"

@@ -102,6 +102,8 @@ contains "$err" "variance-floor is 0" "the option's own name"
 # ---- Words that the lexicon lacks ----
 cp -r sounds strange
 echo "AAOO QQQ" >strange/anna/anna03.lab
+expect 0 "${train[@]}" strange lexicon.txt -o noise.store "${estimation[@]}"
+contains "$(head -n 1 <<<"$err")" "1 word is not in the lexicon (1 of " "an unknown word is said at the start"
 expect 1 "${train[@]}" strange lexicon.txt -o strange.store "${estimation[@]}" --oov skip -q
 [ "$err" = "left out, because the lexicon lacks words:
 strange/anna/anna03.lab:1: anna03: left out; not in the lexicon: QQQ" ] || wrong "an utterance that was skipped: $err"

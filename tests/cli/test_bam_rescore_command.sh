@@ -45,8 +45,14 @@ END
 # shellcheck disable=SC2016
 sed -e '/"anna03"/ s/\["[A-Z]*"/["QQQ"/' nbest.jsonl >strange.jsonl
 cmp -s nbest.jsonl strange.jsonl && wrong "the lists are still the same"
-expect 3 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store -q
-contains "$err" "a hypothesis has the word 'QQQ', which the lexicon lacks" "an unknown word"
+expect 3 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store -q --oov fail
+contains "$err" "1 word is not in the lexicon (" "an unknown word"
+contains "$err" ": QQQ " "an unknown word"
+contains "$err" "first here: utterance anna03" "an unknown word"
+expect 0 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store --oov-list missing.tsv
+contains "$(head -n 1 <<<"$err")" "1 word is not in the lexicon (" "an unknown word"
+contains "$(cut -f 1,3 missing.tsv)" "QQQ	anna03" "the list of unknown words"
+contains "$out" "anna03 " "its utterance is rescored"
 expect 1 "$TRELLIS" bam rescore "${task[@]}" strange.jsonl store -q --oov skip
 contains "$err" "anna03: left out; a hypothesis has 'QQQ', which is not in the lexicon" "who is left out"
 diff <(grep -v "^anna03 " words.txt) - <<<"$out" || wrong "the others are not as they were"
@@ -135,8 +141,8 @@ expect 0 "$TRELLIS" bam rescore "${task[@]}" more.txt store -o more.words
 contains "$err" "1 lists are of utterances that the corpus does not have" "a list too many"
 cmp words.txt more.words || wrong "other words with a list too many"
 sed '3s/[^\t]*$/QQ/' nbest.txt >strange.txt
-expect 3 "$TRELLIS" bam rescore "${task[@]}" strange.txt store -o x
-contains "$err" "'QQ', which the lexicon lacks" "a word that is none"
+expect 3 "$TRELLIS" bam rescore "${task[@]}" strange.txt store -o x --oov fail
+contains "$err" "strange.txt:1: 1 word is not in the lexicon" "a word that is none"
 expect 3 "$TRELLIS" bam tune ref.txt nbest.jsonl
 contains "$err" "have not been rescored" "lists without scores"
 head -n 3 ref.txt >short.txt

@@ -72,15 +72,25 @@ contains "$err" "none.trm.work" "no checkpoint to resume from"
 # Words that the lexicon lacks.
 grep -v "^SEVEN " "$lexicon" >short.txt
 lexicon=short.txt
-expect 1 train -o short.trm
+said=$(grep -c SEVEN data/text)
+expect 0 train -o short.trm
+[ "$(grep -c SEVEN <<<"$err")" = 1 ] || wrong "not one line about the unknown word: $err"
+contains "$(head -n 1 <<<"$err")" "1 word is not in the lexicon ($(grep -o SEVEN data/text | wc -l) of " "said at the start"
+grep -q "\"utterances\":$(grep -c . data/text)," short.trm.journal || wrong "utterances with an unknown word are not trained with"
+[ "$("$TRELLIS" model show short.trm SPN | md5sum)" != "$("$TRELLIS" model show one.trm SPN | md5sum)" ] ||
+    wrong "the unit for unknown words was not trained"
+expect 1 train -o skip.trm --oov skip
 contains "$err" "SEVEN" "the unknown word is named"
-[ -f short.trm ] || wrong "no model although most utterances are usable"
+grep -q "\"utterances\":$(($(grep -c . data/text) - said))," skip.trm.journal || wrong "--oov skip trains with them"
 expect 3 train -o fail.trm --oov fail
 contains "$err" "SEVEN" "the unknown word is named"
 expect 0 train -o noise.trm --oov noise
 echo "HELLO HH AH L OW" >foreign.txt
 lexicon=foreign.txt
 expect 3 train -o foreign.trm
+contains "$err" "these are more than half of all words: is it the right lexicon?" "another lexicon"
+[ -e foreign.trm.work ] && wrong "a training that never began left a folder"
+expect 3 train -o foreign.trm --oov skip
 contains "$err" "no utterance is left to train with" "another lexicon"
 contains "$err" "not in the lexicon: " "another lexicon"
 [ -e foreign.trm.work ] && wrong "a training that never began left a folder"

@@ -1,6 +1,7 @@
 /* Alignment of sound that was put together from tones, so that every boundary is known. */
 #include "tone_model.h"
 
+#include "model/unit_kind.h"
 #include "random_tree.h"
 
 #include <trellis/extract.h>
@@ -163,10 +164,15 @@ static int deliver(void *user, const trl_alignment *a, trl_error *e)
     return 0;
 }
 
-static int align(const trl_align_options *o, delivery *d, trl_align_summary *summary)
+static void read_corpus(void)
 {
     trl_corpus_destroy(corpus);
     must(trl_corpus_read(temp_folder, NULL, findings, &corpus, &err));
+}
+
+static int align(const trl_align_options *o, delivery *d, trl_align_summary *summary)
+{
+    read_corpus();
     *d = (delivery){.fail_at = d->fail_at};
     return trl_align_corpus(model, lexicon, corpus, o, pool, findings, deliver, d, summary, &err);
 }
@@ -324,31 +330,86 @@ static void test_unknown_words(void **state)
     trl_align_options o = trl_align_defaults();
     trl_align_summary summary;
     add_utterance("u4", "AB ca, XYZ", first_notes, 7);
+    add_utterance("u5", "XYZ", second_notes, 4);
     d.fail_at = SIZE_MAX;
+    o.unknown_words = TRL_UNKNOWN_FAIL;
     assert_int_equal(align(&o, &d, NULL), TRL_EINVAL);
     assert_non_null(strstr(err.text, "text:4"));
     assert_non_null(strstr(err.text, "u4"));
-    assert_non_null(strstr(err.text, "ca, (the lexicon has CA), XYZ"));
+    assert_non_null(strstr(err.text, "2 words are not in the lexicon (3 of 9 in all, in 2 of 5 utterances)"));
+    assert_non_null(strstr(err.text, ": XYZ 2, ca, 1; first"));
     assert_int_equal(trl_findings_count(findings), 0);
 
     o.unknown_words = TRL_UNKNOWN_SKIP;
     align_ok(&o, &summary);
     assert_int_equal(summary.utterances, 3);
-    assert_int_equal(summary.skipped, 1);
-    assert_int_equal(trl_findings_count(findings), 1);
+    assert_int_equal(summary.skipped, 2);
+    assert_int_equal(trl_findings_count(findings), 2);
     const trl_finding *f = trl_findings_get(findings, 0);
     assert_int_equal(f->kind, TRL_FINDING_UNKNOWN_WORD);
     assert_string_equal(f->utterance, "u4");
     assert_string_equal(f->word, "ca,");
     assert_non_null(strstr(f->message, "XYZ"));
 
-    o.unknown_words = TRL_UNKNOWN_NOISE;
-    align_ok(&o, &summary);
-    assert_int_equal(summary.utterances, 4);
-    assert_int_equal(summary.unknown_words, 2);
-    assert_non_null(strstr(d.words[3], "XYZ"));
-    assert_int_equal(trl_findings_count(findings), 3); /* each word by name */
-    assert_string_equal(trl_findings_get(findings, 2)->word, "XYZ");
+    size_t before = trl_findings_count(findings);
+    for (o.unknown_words = TRL_UNKNOWN_NOISE; o.unknown_words <= TRL_UNKNOWN_AUTO; o.unknown_words++) {
+        align_ok(&o, &summary);
+        assert_int_equal(summary.utterances, 5);
+        assert_int_equal(summary.unknown_words, 3);
+        assert_non_null(strstr(d.words[3], "XYZ"));
+        assert_int_equal(trl_findings_count(findings), before);
+    }
+}
+
+/* The list of them, and what becomes of them: auto is noise, but not where there is no noise, nor where most words are unknown. */
+static void test_which_words_are_unknown(void **state)
+{
+    (void)state;
+    trl_unknown_summary s;
+    add_utterance("u4", "AB ca, XYZ XYZ", first_notes, 7);
+    read_corpus();
+    must(trl_unknown_words_find(model, lexicon, corpus, TRL_UNKNOWN_AUTO, NULL, findings, &s, &err));
+    assert_int_equal(s.choice, TRL_UNKNOWN_NOISE);
+    assert_true(s.words == 2 && s.times == 3 && s.utterances == 1 && s.all_times == 9 && s.all_utterances == 4);
+    const trl_finding *f = trl_findings_get(findings, 0);
+    assert_string_equal(f->word, "XYZ");
+    assert_int_equal(f->count, 2);
+    assert_string_equal(f->utterance, "u4");
+    assert_non_null(strstr(trl_findings_get(findings, 1)->message, "it has CA"));
+    must(trl_unknown_words_find(model, lexicon, corpus, TRL_UNKNOWN_FAIL, "u2", NULL, &s, &err));
+    assert_true(s.words == 0 && s.all_times == 1 && s.all_utterances == 1 && s.text[0] == '\0');
+
+    trl_lexicon *other = lexicon_of("ab A B\nXYZ A\n");
+    must(trl_unknown_words_find(model, other, corpus, TRL_UNKNOWN_AUTO, NULL, NULL, &s, &err)); /* 7 of 9: few words */
+    add_utterance("u5", "ab ab ab ab ab ab ab ab ab ab ab", first_notes, 7);
+    read_corpus();
+    must(trl_unknown_words_find(model, other, corpus, TRL_UNKNOWN_AUTO, NULL, NULL, &s, &err)); /* 7 of 20 */
+    assert_int_equal(trl_unknown_words_find(model, lexicon, corpus, TRL_UNKNOWN_AUTO, NULL, NULL, &s, &err),
+                     TRL_EINVAL); /* 14 of 20 */
+    assert_non_null(strstr(err.text, "more than half"));
+    must(trl_unknown_words_find(model, lexicon, corpus, TRL_UNKNOWN_NOISE, NULL, NULL, &s, &err));
+
+    for (size_t u = 0; u < model->units.count; u++)
+        if (model->unit_kind[u] == TRL_UNIT_NOISE)
+            model->unit_kind[u] = TRL_UNIT_PHONE;
+    must(trl_unknown_words_find(model, other, corpus, TRL_UNKNOWN_AUTO, NULL, NULL, &s, &err));
+    assert_int_equal(s.choice, TRL_UNKNOWN_SKIP);
+    assert_int_equal(trl_unknown_words_find(model, other, corpus, TRL_UNKNOWN_NOISE, NULL, NULL, &s, &err), TRL_EINVAL);
+    assert_non_null(strstr(err.text, "no noise unit"));
+    trl_lexicon_destroy(other);
+}
+
+/* Of several noises, the one for speech. */
+static void test_which_noise_stands_for_words(void **state)
+{
+    (void)state;
+    assert_string_equal(model->units.texts[trl__spoken_noise_unit(model)], "SPN");
+    model->unit_kind[trl_model_find_unit(model, "SIL")] = TRL_UNIT_NOISE;
+    assert_string_equal(model->units.texts[trl__spoken_noise_unit(model)], "SPN");
+    model->unit_kind[trl_model_find_unit(model, "SPN")] = TRL_UNIT_PHONE;
+    assert_string_equal(model->units.texts[trl__spoken_noise_unit(model)], "SIL");
+    model->unit_kind[trl_model_find_unit(model, "SIL")] = TRL_UNIT_SILENCE;
+    assert_int_equal(trl__spoken_noise_unit(model), -1);
 }
 
 static void test_too_many_words(void **state)
@@ -414,7 +475,7 @@ static void test_options(void **state)
     trl_align_options bad[6];
     for (int i = 0; i < 6; i++)
         bad[i] = good;
-    bad[0].unknown_words = 3;
+    bad[0].unknown_words = 4;
     bad[1].unknown_words = -1;
     bad[2].beam = 0;
     bad[3].acoustic_scale = -1;
@@ -558,6 +619,8 @@ int main(void)
         TEST(test_one_utterance),
         TEST(test_user_stops),
         TEST(test_unknown_words),
+        TEST(test_which_words_are_unknown),
+        TEST(test_which_noise_stands_for_words),
         TEST(test_too_many_words),
         TEST(test_sound_that_is_not_there),
         TEST(test_models_that_do_not_fit),
