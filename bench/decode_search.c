@@ -15,6 +15,7 @@
 typedef struct search_clock {
     decode_engine engine;
     size_t tied_states;
+    int32_t *all_states; /* their numbers */
     trl_feature_writer *writer;
     FILE *words;
     trl_matrix likelihoods;
@@ -29,14 +30,14 @@ static int score_all(search_clock *c, const trl_matrix *frames, trl_error *err)
     if (code == 0)
         code = trl__scorer_begin(c->engine.scorer, c->engine.parameters, frames, err);
     trl__score_group *group;
-    for (int32_t begin = 0; code == 0 && begin < (int32_t)frames->rows; begin += group->frames) {
-        trl__scorer_open(c->engine.scorer, begin, &group);
-        for (int32_t tied = 0; code == 0 && tied < (int32_t)c->tied_states; tied++)
-            code = group->fill(group, 0, 0, group->frames, &tied, 1, err);
-        for (int32_t f = 0; code == 0 && f < group->frames; f++)
+    trl__scorer_open(c->engine.scorer, 0, &group);
+    for (int32_t first = 0, end; code == 0 && first < group->frames; first = end) {
+        end = trl__block_end(group, first);
+        code = group->fill(group, 0, first, end, c->all_states, (int32_t)c->tied_states, err);
+        for (int32_t f = first; code == 0 && f < end; f++)
             for (size_t tied = 0; tied < c->tied_states; tied++)
-                trl_matrix_row(&c->likelihoods, (size_t)begin + (size_t)f)[tied] =
-                    group->scores[tied * group->stride + (size_t)f * group->step];
+                trl_matrix_row(&c->likelihoods, (size_t)f)[tied] =
+                    group->scores[tied * group->stride + (size_t)f % group->window * group->step];
     }
     return code;
 }
@@ -113,6 +114,18 @@ static void report_peer(const speed_task *t, const search_clock *c, const json_t
         json_object_set(t->bench->result, "kaldi_decoder", (json_t *)peer);
 }
 
+static int32_t *number_states(size_t count)
+{
+    int32_t *numbers = malloc(count * sizeof *numbers);
+    if (!numbers) {
+        perror("tied states");
+        exit(3);
+    }
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (int32_t)i;
+    return numbers;
+}
+
 void speed_measure_search(speed_task *t)
 {
     trl_error err;
@@ -127,7 +140,9 @@ void speed_measure_search(speed_task *t)
         perror(path);
         exit(3);
     }
+    c.all_states = number_states(c.tied_states);
     decode_engine_run(&c.engine, t, use_frames, &c);
+    free(c.all_states);
     bench_check(trl_feature_writer_commit(c.writer, &err), &err);
     fclose(c.words);
     write_graph(t);

@@ -185,14 +185,31 @@ static void place_block(trl__scorer *s, const trl__row *row, const float *block)
     memcpy(scores, block + before, (count - before) * sizeof *scores);
 }
 
+static int check_wanted(const trl__scorer *s, int32_t first, int32_t end, const int32_t *wanted, int32_t count,
+                        trl_error *err)
+{
+    if (first < 0 || end < first || end > s->group.frames || end - first > s->group.block)
+        return trl__fail(err, TRL_EINVAL, "scores of frames %d to %d of %d: a block has room for %d", (int)first,
+                         (int)end, (int)s->group.frames, (int)s->group.block);
+    if (count < 0 || count > s->tied_states)
+        return trl__fail(err, TRL_EINVAL, "scores of %d tied states; there are %d", (int)count, (int)s->tied_states);
+    for (int32_t i = 0; i < count; i++)
+        if (wanted[i] < 0 || wanted[i] >= s->tied_states)
+            return trl__fail(err, TRL_EINVAL, "scores of tied state %d; there are %d", (int)wanted[i],
+                             (int)s->tied_states);
+    return 0;
+}
+
 static int fill_group(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted,
                       int32_t count, trl_error *err)
 {
     trl__scorer *s = group->user;
     trl__scorer_worker *w = &s->workers[worker];
-    for (int32_t i = 0; i < count; i++)
+    int code = check_wanted(s, first, end, wanted, count, err);
+    for (int32_t i = 0; code == 0 && i < count; i++)
         w->rows[i] = (trl__row){wanted[i], s->group_begin + first, s->group_begin + end, (int64_t)i * TRL__SCORE_BLOCK};
-    int code = trl__scorer_make(s, worker, count, w->block, err);
+    if (code == 0)
+        code = trl__scorer_make(s, worker, count, w->block, err);
     for (int32_t i = 0; code == 0 && i < count; i++)
         place_block(s, &w->rows[i], w->block + (size_t)i * TRL__SCORE_BLOCK);
     return code;

@@ -85,6 +85,46 @@ static void groups_have_the_scores_of_the_whole(void **state)
     free_mixtures(&model);
 }
 
+/* Every score is minus its tied state. */
+static int make_numbers(void *user, int worker, const trl__row *rows, int32_t count, float *scores, trl_error *error)
+{
+    (void)user, (void)worker, (void)error;
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t f = rows[i].first; f < rows[i].end; f++)
+            scores[rows[i].offset + f - rows[i].first] = (float)-rows[i].tied;
+    return 0;
+}
+
+static void what_a_block_has_no_room_for_is_refused(void **state)
+{
+    (void)state;
+    trl__scorer *scorer;
+    trl__score_group *g;
+    int32_t all[TIED + 1];
+    for (int32_t i = 0; i <= TIED; i++)
+        all[i] = i;
+    assert_int_equal(trl__scorer_create(NULL, TIED, &scorer, &err), 0);
+    for (int by_frame = 0; by_frame < 2; by_frame++) {
+        trl__scorer_begin_making(scorer, &(trl__score_maker){.make = make_numbers, .by_frame = by_frame}, FRAMES);
+        trl__scorer_open(scorer, 0, &g);
+        assert_true(g->block < FRAMES);
+        assert_int_equal(g->fill(g, 0, 0, FRAMES, all, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 0, g->block + 1, all, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, -1, 1, all, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 1, 0, all, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, FRAMES - 1, FRAMES + 1, all, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 0, 1, all, TIED + 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 0, 1, &all[TIED], 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 0, 1, &(int32_t){-1}, 1, &err), TRL_EINVAL);
+        assert_int_equal(g->fill(g, 0, 0, g->block, all, TIED, &err), 0);
+        assert_int_equal(g->fill(g, 0, FRAMES - 1, FRAMES, all, TIED, &err), 0);
+        for (size_t tied = 0; tied < TIED; tied++)
+            assert_true(g->scores[tied * g->stride] == -(float)tied &&
+                        g->scores[tied * g->stride + (FRAMES - 1) % g->window * g->step] == -(float)tied);
+    }
+    trl__scorer_destroy(scorer);
+}
+
 static void a_matrix_is_passed_on(void **state)
 {
     (void)state;
@@ -108,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_have_the_scores_of_the_whole),
+        cmocka_unit_test(what_a_block_has_no_room_for_is_refused),
         cmocka_unit_test(a_matrix_is_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
