@@ -20,8 +20,9 @@ static const char *dictionary_path(char path[4096])
 {
     trl__arena arena = {0};
     struct stat status;
-    const char *found = trl__installed(&arena, "en-us", TRL__INSTALLED_LEXICON);
-    snprintf(path, 4096, "%s", found ? found : "");
+    const char *found;
+    int code = trl__installed(&arena, "en-us", TRL__INSTALLED_LEXICON, &found, NULL);
+    snprintf(path, 4096, "%s", code == 0 ? found : "");
     trl__arena_free(&arena);
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? path : NULL;
 }

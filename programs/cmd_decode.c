@@ -247,13 +247,15 @@ static int read_graph(job *j, int count, char **arguments, trl_error *err)
 
 static int ask_for_more(const char *model)
 {
+    trl_model *there;
+    trl_error err;
     if (trl_graph_is_installed(model))
         return cli_usage_error(&cmd_decode, "which sound?");
-    return cli_usage_error(&cmd_decode,
-                           "%s; only an installed model with a language model, such as en-us of Debian's "
-                           "pocketsphinx-en-us, needs no GRAPH",
-                           access(model, F_OK) == 0 ? "a GRAPH or the sound is missing"
-                                                    : "there is no file or folder of that MODEL");
+    if (trl_model_import(model, NULL, &there, &err) < 0)
+        return cli_failure(&err);
+    trl_model_destroy(there);
+    return cli_usage_error(&cmd_decode, "a GRAPH or the sound is missing; only an installed model with a language "
+                                        "model, such as en-us of Debian's pocketsphinx-en-us, needs no GRAPH");
 }
 
 static int read_model(job *j, int count, char **arguments)

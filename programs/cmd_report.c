@@ -72,7 +72,7 @@ static int read_journal(job *j, trl_error *err)
 
 static int read_story(job *j, trl_error *err)
 {
-    int code = trl_model_read(j->path, &j->model, err);
+    int code = trl_model_import(j->path, NULL, &j->model, err);
     if (code < 0)
         return code;
     const char *history = trl_model_history(j->model);

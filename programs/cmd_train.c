@@ -343,7 +343,7 @@ static int prepare(job *j, char **arguments)
     static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
     const struct values *v = j->values;
     trl_error err;
-    if (v->from && trl_model_read(v->from, &j->from, &err) < 0)
+    if (v->from && trl_model_import(v->from, NULL, &j->from, &err) < 0)
         return cli_failure(&err);
     j->options.from = j->from;
     int code = set_options(j);

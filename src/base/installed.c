@@ -1,4 +1,5 @@
 #include "base/installed.h"
+#include "base/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,17 +49,34 @@ static const char *look_in(trl__arena *arena, const char *folder, size_t length,
     return name;
 }
 
-const char *trl__installed(trl__arena *arena, const char *name, trl__installed_part part)
+static int is_path(const char *name)
 {
-    const char *found = name, *lists[2] = {getenv("TRELLIS_MODELS"), FOLDERS};
-    if (!*name || strchr(name, '/') || access(name, F_OK) == 0 || strcmp(name, "-") == 0)
-        return name;
+    return !*name || strchr(name, '/') || access(name, F_OK) == 0 || strcmp(name, "-") == 0;
+}
+
+static int fail(const char *name, trl__installed_part part, trl_error *err)
+{
+    static const char *const what[] = {"model", "dictionary", "language model"};
+    const char *folders = getenv("TRELLIS_MODELS");
+    return trl__fail(err, TRL_ENOENT,
+                     "%s: there is no such file, and no %s of this name is installed: Debian's package "
+                     "pocketsphinx-en-us has en-us, others are looked for in the folders of TRELLIS_MODELS (%.300s)",
+                     name, what[part], folders && *folders ? folders : "not set");
+}
+
+int trl__installed(trl__arena *arena, const char *name, trl__installed_part part, const char **path, trl_error *err)
+{
+    const char *lists[2] = {getenv("TRELLIS_MODELS"), FOLDERS};
+    *path = name;
+    if (is_path(name))
+        return 0;
     for (int i = 0; i < 2; i++)
-        for (const char *folder = lists[i]; folder && *folder && found == name;) {
+        for (const char *folder = lists[i]; folder && *folder && *path == name;) {
             size_t length = strcspn(folder, ":");
-            if (length > 0)
-                found = look_in(arena, folder, length, name, part);
+            if (length > 0 && !(*path = look_in(arena, folder, length, name, part)))
+                return trl__fail_memory(err);
             folder += length + (folder[length] == ':');
         }
-    return found;
+    return *path == name && !strchr(name, '.') ? fail(name, part, err)
+                                               : 0; /* lexicon.txt is a file, whose reader says more */
 }

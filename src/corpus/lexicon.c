@@ -234,8 +234,9 @@ int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out
     *out = NULL;
     trl__text text = {0};
     trl__arena arena = {0};
-    path = trl__installed(&arena, path, TRL__INSTALLED_LEXICON);
-    int code = path ? trl__text_read(path, &text, err) : trl__fail_memory(err);
+    int code = trl__installed(&arena, path, TRL__INSTALLED_LEXICON, &path, err);
+    if (code == 0)
+        code = trl__text_read(path, &text, err);
     if (code == 0)
         code = trl__lexicon_parse(path, &text, findings, out, err);
     trl__text_free(&text);

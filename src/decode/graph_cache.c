@@ -48,10 +48,11 @@ static void say(const cache_job *j, const char *format, ...)
 /* 0, or a failure: they are not there. */
 static int find_parts(cache_job *j)
 {
-    j->lexicon = trl__installed(&j->arena, j->name, TRL__INSTALLED_LEXICON);
-    j->language = trl__installed(&j->arena, j->name, TRL__INSTALLED_LM);
-    if (!j->lexicon || !j->language)
-        return trl__fail_memory(j->err);
+    int code = trl__installed(&j->arena, j->name, TRL__INSTALLED_LEXICON, &j->lexicon, j->err);
+    if (code == 0)
+        code = trl__installed(&j->arena, j->name, TRL__INSTALLED_LM, &j->language, j->err);
+    if (code < 0)
+        return code;
     if (j->lexicon == j->name || j->language == j->name)
         return trl__fail(j->err, TRL_ENOENT,
                          "%s: no %s of this name is installed; make a graph with trellis graph, and give it", j->name,

@@ -23,8 +23,9 @@ int trl__fst_read_ngrams(trl__source *source, const trl_arpa_options *options, t
 int trl__fst_open(const char *path, trl__source *source, trl_error *err)
 {
     trl__arena arena = {0};
-    path = trl__installed(&arena, path, TRL__INSTALLED_LM);
-    int code = path ? trl__source_open_packed(path, source, err) : trl__fail_memory(err);
+    int code = trl__installed(&arena, path, TRL__INSTALLED_LM, &path, err);
+    if (code == 0)
+        code = trl__source_open_packed(path, source, err);
     trl__arena_free(&arena);
     return code;
 }

@@ -122,10 +122,10 @@ int trl_model_import(const char *path, const char *list, trl_model **out, trl_er
     struct stat status;
     trl__arena arena = {0};
     *out = NULL;
-    path = trl__installed(&arena, path, TRL__INSTALLED_MODEL);
-    int code = !path                                                 ? trl__fail_memory(err)
-               : stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? read_folder(path, list, out, err)
-                                                                     : read_file(path, list, out, err);
+    int code = trl__installed(&arena, path, TRL__INSTALLED_MODEL, &path, err);
+    if (code == 0)
+        code = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? read_folder(path, list, out, err)
+                                                                   : read_file(path, list, out, err);
     trl__arena_free(&arena);
     return code;
 }

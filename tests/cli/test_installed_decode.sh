@@ -80,8 +80,8 @@ expect 3 "$TRELLIS" graph -q tones.trm lexicon.txt bigram.arpa --memory-limit 0.
 for limit in -1 1e30 nan; do
     expect 2 "$TRELLIS" graph -q tones.trm lexicon.txt bigram.arpa --memory-limit $limit -o never.trg
 done
-expect 2 "$TRELLIS" decode nobodys-model some.wav
-contains "$err" "no file or folder of that MODEL" "a model that is not there"
+expect 3 "$TRELLIS" decode nobodys-model some.wav
+contains "$err" "there is no such file" "a model that is not there"
 
 # ---- Where the time goes, also when nothing else is to be said ----
 expect 0 "$TRELLIS" decode -q tones.trm fly.trg sounds --profile -t 1 -o fly.text
