@@ -164,7 +164,8 @@ static int read_sections(trl_graph *g, trl_error *err)
         code = read_array(g, "levels", sizeof *g->level, states, &g->level, err);
         g->is_level_mapped = 1;
     }
-    g->end = g->first + 1;
+    if (code == 0)
+        g->end = g->first + 1;
     if (code == 0)
         code = trl__graph_check(g, trl__container_path(g->file), err);
     if (code == 0 && trl__container_version(g->file) > 1)
