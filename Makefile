@@ -3,6 +3,7 @@
 
 PREFIX ?= /usr/local# where `make install` goes; DESTDIR is put in front of it
 FUZZ_SECONDS ?= 60# for each fuzz target
+only = $(if $(T),--only '$(T)')
 
 .PHONY: all build demo test test-long bench install docs lint format fuzz asan tsan clean help
 .NOTPARALLEL:
@@ -16,9 +17,9 @@ build: ## the library, the command, the manual pages: build/release
 demo: build ## train on a small synthesised corpus, recognise voices it lacks (CORPUS=dir LEXICON=file: with yours)
 	@CORPUS="$(CORPUS)" LEXICON="$(LEXICON)" scripts/demo
 
-test: ## every test, then most of them again under address, undefined-behaviour and thread sanitizers
+test: ## every test, then most of them again under address, undefined-behaviour and thread sanitizers (T=test_em: this one alone, in the release)
 	@scripts/setup test
-	@scripts/test release asan tsan
+	@scripts/test $(if $(T),$(only) release,release asan tsan)
 
 test-long: ## the tests in every build there is, then ten minutes of fuzzing per target
 	@scripts/setup test
@@ -49,9 +50,9 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (60)
 	@scripts/setup test
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-asan tsan: ## the tests under one sanitizer
+asan tsan: ## the tests under one sanitizer (T=test_em: this one alone)
 	@scripts/setup test
-	@scripts/test $@
+	@scripts/test $(only) $@
 
 clean: ## remove build/
 	@rm -rf build
