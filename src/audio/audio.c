@@ -1,4 +1,4 @@
-/* Sound: libsndfile decodes, this file picks a channel and a part, and has the rate converted.
+/* Sound: libsndfile or, for what that does not know, FFmpeg decodes; this file picks a channel and a part, and has the rate converted.
  *
  * One channel at the file's own rate is one call of libsndfile straight into the caller's buffer. Otherwise frames pass
  * through a block of fixed size. A part at another rate is cut out of the converted whole: reading begins a little
@@ -8,8 +8,10 @@
 #include <trellis/audio.h>
 
 #include "audio/audio_memory.h"
+#include "audio/media.h"
 #include "audio/resample.h"
 #include "audio/sound_header.h"
+#include "audio/sound_length.h"
 #include "audio/sound_source.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -28,8 +30,10 @@
 
 struct trl_audio {
     trl__sound_source source;
-    SNDFILE *file;
+    SNDFILE *file; /* one of the two decodes */
+    trl__media *media;
     SF_INFO format;
+    char media_format[64];
     int channel;
     int64_t position, stop; /* frames of the file: the next, and the one after the last */
     float *block;           /* interleaved frames; NULL with one channel */
@@ -93,13 +97,26 @@ static SNDFILE *open_decoder(trl_audio *audio)
     return file;
 }
 
+static int start_media(trl_audio *audio, const trl__media_kind *kind, trl_error *err)
+{
+    trl__media_facts facts;
+    int rc = trl__media_open(&audio->source, kind, &facts, &audio->media, err);
+    if (rc < 0)
+        return rc;
+    audio->format = (SF_INFO){.frames = SF_COUNT_MAX, .samplerate = facts.rate, .channels = facts.channels};
+    memcpy(audio->media_format, facts.format, sizeof facts.format);
+    return 0;
+}
+
 static int start_decoder(trl_audio *audio, trl_error *err)
 {
+    const trl__media_kind *kind = trl__media_kind_of(&audio->source);
     audio->source.position = 0;
     audio->format = (SF_INFO){0};
-    audio->file = open_decoder(audio);
-    if (!audio->file)
-        return trl__sound_header_explain(&audio->source, err);
+    audio->file = kind ? NULL : open_decoder(audio);
+    int rc = kind ? start_media(audio, kind, err) : audio->file ? 0 : trl__sound_header_explain(&audio->source, err);
+    if (rc < 0)
+        return rc;
     if (audio->format.channels < 1 || audio->format.samplerate < 1 || audio->format.frames < 0 ||
         (audio->format.frames > FRAMES_MOST && audio->format.frames != SF_COUNT_MAX))
         return trl__fail(err, TRL_ECORRUPT, "%s: the header makes no sense: %d channels at %d Hz, %lld samples",
@@ -108,21 +125,54 @@ static int start_decoder(trl_audio *audio, trl_error *err)
     return 0;
 }
 
-/* Without a length in the header, as in FLAC from a pipe and in MP2: decoded once to count. */
-static int count_frames(trl_audio *audio, trl_error *err)
+static void stop_decoder(trl_audio *audio)
 {
-    int64_t frames = 0, n;
+    if (audio->file)
+        sf_close(audio->file);
+    trl__media_close(audio->media);
+    audio->file = NULL;
+    audio->media = NULL;
+}
+
+/* Up to n frames; *got = 0 at the end, and where libsndfile fails. */
+static int decode(trl_audio *audio, float *frames, size_t n, size_t *got, trl_error *err)
+{
+    if (audio->media)
+        return trl__media_read(audio->media, frames, n, got, err);
+    sf_count_t read = sf_readf_float(audio->file, frames, (sf_count_t)n);
+    *got = read > 0 ? (size_t)read : 0;
+    return 0;
+}
+
+static int count_to_end(trl_audio *audio, int64_t *frames, trl_error *err)
+{
+    size_t got = 1;
+    int rc = 0;
     audio->block = trl__alloc((size_t)BLOCK_SAMPLES + (size_t)audio->format.channels, sizeof *audio->block);
     if (!audio->block)
         return trl__fail_memory(err);
-    while ((n = sf_readf_float(audio->file, audio->block, BLOCK_SAMPLES / audio->format.channels + 1)) > 0)
-        frames += n;
+    for (*frames = 0; rc == 0 && got > 0 && *frames <= FRAMES_MOST; *frames += (int64_t)got)
+        rc = decode(audio, audio->block, (size_t)(BLOCK_SAMPLES / audio->format.channels + 1), &got, err);
     trl__free(audio->block);
     audio->block = NULL;
-    sf_close(audio->file);
-    int rc = start_decoder(audio, err);
-    audio->format.frames = frames;
     return rc;
+}
+
+/* Without a length in the header, as in FLAC from a pipe, in MP2 and in what FFmpeg reads: decoded once to count. */
+static int count_frames(trl_audio *audio, trl_error *err)
+{
+    int64_t frames;
+    if (!trl__sound_length_known(&audio->source, &frames)) {
+        int rc = count_to_end(audio, &frames, err);
+        stop_decoder(audio);
+        if (rc == 0)
+            rc = start_decoder(audio, err);
+        if (rc < 0)
+            return rc;
+        trl__sound_length_remember(&audio->source, frames);
+    }
+    audio->format.frames = frames;
+    return 0;
 }
 
 static int check_options(const trl_audio *audio, const trl_audio_options *options, trl_error *err)
@@ -166,7 +216,9 @@ static int64_t divisor(int64_t a, int64_t b)
 static int move_to(trl_audio *audio, int64_t frame, trl_error *err)
 {
     audio->position = frame;
-    if (frame > 0 && sf_seek(audio->file, frame, SEEK_SET) != frame)
+    if (audio->media)
+        trl__media_skip(audio->media, frame);
+    else if (frame > 0 && sf_seek(audio->file, frame, SEEK_SET) != frame)
         return trl__fail(err, TRL_ECORRUPT, "%s: can't go to sample %lld of %lld: the file is cut or damaged",
                          audio->source.name, (long long)frame, (long long)audio->format.frames);
     return 0;
@@ -213,7 +265,10 @@ static int prepare(trl_audio *audio, const trl_audio_options *options, trl_audio
     if (info) {
         double rate = audio->format.samplerate;
         *info = (trl_audio_info){rate, channels, audio->format.frames, (double)audio->format.frames / rate, ""};
-        describe(audio->format.format, info->format, sizeof info->format);
+        if (audio->media)
+            memcpy(info->format, audio->media_format, sizeof info->format);
+        else
+            describe(audio->format.format, info->format, sizeof info->format);
     }
     return choose_part(audio, options ? options : &defaults, err);
 }
@@ -258,8 +313,7 @@ void trl_audio_close(trl_audio *audio)
 {
     if (!audio)
         return;
-    if (audio->file)
-        sf_close(audio->file);
+    stop_decoder(audio);
     trl__resampler_destroy(audio->resampler);
     trl__free(audio->block);
     trl__sound_source_close(&audio->source);
@@ -290,7 +344,7 @@ static int check_numbers(const trl_audio *audio, const float *samples, size_t n,
                      isnan(samples[i]) ? "not a number" : "infinite");
 }
 
-/* Why libsndfile gave fewer frames than the header promises. */
+/* Why there are fewer frames than the header promises. */
 static int fail_decoding(const trl_audio *audio, trl_error *err)
 {
     const trl__sound_source *source = &audio->source;
@@ -300,7 +354,7 @@ static int fail_decoding(const trl_audio *audio, trl_error *err)
                           "the sound breaks off near sample %lld of %lld (%s): the file is cut or damaged; copy or "
                           "record it again",
                           (long long)audio->position, (long long)audio->format.frames,
-                          sf_error(audio->file) ? sf_strerror(audio->file) : "no more data");
+                          audio->file && sf_error(audio->file) ? sf_strerror(audio->file) : "no more data");
 }
 
 /* The channel, or the mean of all, out of interleaved frames. */
@@ -331,17 +385,18 @@ static int read_some(trl_audio *audio, float *samples, size_t n, size_t *got, tr
     size_t most = BLOCK_SAMPLES / (size_t)audio->format.channels + 1;
     if (audio->block && n > most)
         n = most;
-    sf_count_t frames = sf_readf_float(audio->file, audio->block ? audio->block : samples, (sf_count_t)n);
-    if (frames <= 0 || sf_error(audio->file) || audio->source.io_error || audio->source.starved > STARVED_MOST) {
-        audio->position += frames > 0 ? frames : 0;
+    size_t frames;
+    int rc = decode(audio, audio->block ? audio->block : samples, n, &frames, err);
+    if (rc < 0)
+        return rc;
+    audio->position += (int64_t)frames;
+    if (frames == 0 || (audio->file && sf_error(audio->file)) || audio->source.io_error ||
+        audio->source.starved > STARVED_MOST)
         return fail_decoding(audio, err);
-    }
     if (audio->block)
-        pick(audio, audio->block, (size_t)frames, samples);
-    int rc = check_numbers(audio, samples, (size_t)frames, audio->position, err);
-    audio->position += frames;
-    *got = (size_t)frames;
-    return rc;
+        pick(audio, audio->block, frames, samples);
+    *got = frames;
+    return check_numbers(audio, samples, frames, audio->position - (int64_t)frames, err);
 }
 
 /* As many of n samples as there are up to `stop`. */

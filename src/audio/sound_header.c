@@ -8,6 +8,7 @@
  */
 #include "audio/sound_header.h"
 
+#include "audio/media_kind.h"
 #include "audio/mpeg_frames.h"
 #include "base/fail.h"
 
@@ -279,6 +280,8 @@ int trl__sound_header_check(trl__sound_source *source, trl_error *err)
         return check_sphere(source, err);
     if (starts(head, n, 0, "OggS"))
         return check_ogg(source, err);
+    if (trl__media_kind_of(source)) /* whether it is whole is seen when it is opened */
+        return 0;
     if ((n >= 2 && head[0] == 0xFF && head[1] >= 0xE0) || starts(head, n, 0, "ID3"))
         return trl__mpeg_check(source, err);
     return 0;
@@ -299,9 +302,6 @@ static const struct {
     {"%PDF", "a PDF document"},
     {"\x89PNG", "a PNG picture"},
     {"\xff\xd8\xff", "a JPEG picture"},
-    {"\x1a\x45\xdf\xa3", "a Matroska or WebM file; extract the sound: ffmpeg -i IN OUT.wav"},
-    {"0&\xb2u", "a Windows Media file; convert it: ffmpeg -i IN OUT.wav"},
-    {"#!AMR", "an AMR file; convert it: ffmpeg -i IN OUT.wav"},
     {"\x7f"
      "ELF",
      "a program"},
@@ -337,9 +337,6 @@ int trl__sound_header_explain(trl__sound_source *source, trl_error *err)
     const chunk_style *style = style_of(head, n);
     if (style && check_chunks(source, style, 1, err) < 0)
         return TRL_ECORRUPT;
-    if (starts(head, n, 4, "ftyp"))
-        return trl__fail(err, TRL_EUNSUPPORTED, "%s: MP4 (M4A, AAC) can't be read; convert it: ffmpeg -i IN OUT.wav",
-                         source->name);
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (starts(head, n, 0, strangers[i].magic))
             return trl__fail(err, TRL_EFORMAT, "%s: not a sound file: it is %s", source->name, strangers[i].what);

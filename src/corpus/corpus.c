@@ -323,14 +323,26 @@ int trl__is_pipe(const char *entry)
     return length > 0 && entry[length - 1] == '|';
 }
 
-int trl__is_sound_name(const char *path)
+static int has_extension(const char *path, const char *const *extensions)
 {
-    static const char *const extensions[] = {".wav",  ".flac", ".ogg", ".oga", ".opus", ".sph",
-                                             ".aiff", ".aif",  ".mp3", ".w64", ".au",   ".caf"};
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
-        if (strcasecmp(trl__extension(path), extensions[i]) == 0)
+    for (; *extensions; extensions++)
+        if (strcasecmp(trl__extension(path), *extensions) == 0)
             return 1;
     return 0;
+}
+
+int trl__is_sound_name(const char *path)
+{
+    static const char *const extensions[] = {".wav", ".flac", ".ogg", ".oga", ".opus", ".sph", ".aiff",
+                                             ".aif", ".mp3",  ".w64", ".au",  ".caf",  NULL};
+    return has_extension(path, extensions);
+}
+
+int trl__is_media_name(const char *path)
+{
+    static const char *const extensions[] = {".m4a", ".m4b", ".mp4", ".m4v", ".mov", ".3gp",  ".3g2", ".webm", ".mkv",
+                                             ".mka", ".wma", ".wmv", ".aac", ".amr", ".m2ts", ".mts", ".avi",  NULL};
+    return has_extension(path, extensions);
 }
 
 static int is_manifest_name(const char *path)
@@ -357,7 +369,7 @@ static int recognise(const char *path, trl_corpus_format *format, trl_error *err
         *format = trl__is_file(list) ? TRL_CORPUS_KALDI : TRL_CORPUS_FOLDER;
     else if (list && is_manifest_name(path))
         *format = TRL_CORPUS_MANIFEST;
-    else if (list && trl__is_sound_name(path))
+    else if (list && (trl__is_sound_name(path) || trl__is_media_name(path)))
         *format = TRL_CORPUS_SOUND;
     else if (list)
         code = trl__fail(err, TRL_EFORMAT,

@@ -75,7 +75,8 @@ int trl__part_is_valid(double start, double end);
 int trl__is_file(const char *path); /* there is something by this name that is no folder */
 int trl__is_folder(const char *path);
 int trl__is_pipe(const char *entry);      /* a shell command where a sound file should be */
-int trl__is_sound_name(const char *path); /* by its extension */
+int trl__is_sound_name(const char *path); /* by its extension: files of sound … */
+int trl__is_media_name(const char *path); /* … and what phones, cameras and browsers make */
 
 /* A part's place in an id: "-00001230-00004560", in ms; "-00001230-end" where no end is said. */
 #define TRL__PART_SIZE 64

@@ -21,8 +21,8 @@
 
 #define HINTS 3 /* corpora that are named where the folder itself is none */
 
-/* In the order of preference when a sound has several transcripts. */
-enum file_kind { FILE_SOUND, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
+/* In the order of preference when a sound has several transcripts. Media: sound as a rule with pictures, or what phones make. */
+enum file_kind { FILE_SOUND, FILE_MEDIA, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
 
 typedef struct entry {
     const char *below; /* path below the corpus folder; "" is the folder itself */
@@ -53,6 +53,7 @@ static enum file_kind kind_of(const char *name)
 {
     const char *extension = trl__extension(name);
     return trl__is_sound_name(name)                  ? FILE_SOUND
+           : trl__is_media_name(name)                ? FILE_MEDIA
            : strcasecmp(extension, ".lab") == 0      ? FILE_LAB
            : strcasecmp(extension, ".txt") == 0      ? FILE_TXT
            : strcasecmp(extension, ".TextGrid") == 0 ? FILE_TEXTGRID
@@ -99,7 +100,7 @@ static enum file_kind kind_in(const folder_reader *r, const char *name)
     if (strcmp(name, r->only) == 0)
         return FILE_SOUND;
     int same_stem = (size_t)(trl__extension(r->only) - r->only) == stem && memcmp(r->only, name, stem) == 0;
-    return same_stem && kind_of(name) != FILE_SOUND ? kind_of(name) : FILE_OTHER;
+    return same_stem && kind_of(name) > FILE_MEDIA ? kind_of(name) : FILE_OTHER;
 }
 
 /* A wav.scp makes its folder a corpus, a .tsv file may be one: worth a hint when this folder is none. */
@@ -181,6 +182,28 @@ static int list_folder(folder_reader *r, const char *below, trl_error *err)
     return code;
 }
 
+static int have_same_stem(const entry *a, const entry *b)
+{
+    return a->stem == b->stem && memcmp(a->below, b->below, a->stem) == 0;
+}
+
+/* Of a sound that was extracted from a video beside it, the sound alone is used. */
+static void drop_originals(list *files)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        entry e = files->items[i];
+        if (e.kind == FILE_MEDIA) {
+            e.kind = FILE_SOUND;
+            if (kept > 0 && files->items[kept - 1].kind == FILE_SOUND && have_same_stem(&files->items[kept - 1], &e) &&
+                !trl__is_media_name(files->items[kept - 1].below))
+                continue;
+        }
+        files->items[kept++] = e;
+    }
+    files->count = kept;
+}
+
 /* Real folders first; then, one after the other in order of their names, links and what is below them. */
 static int list_all(folder_reader *r, trl_error *err)
 {
@@ -197,6 +220,7 @@ static int list_all(folder_reader *r, trl_error *err)
     }
     if (r->files.count > 1)
         qsort(r->files.items, r->files.count, sizeof *r->files.items, by_stem);
+    drop_originals(&r->files);
     return code;
 }
 
@@ -399,8 +423,7 @@ static int read_groups(folder_reader *r, trl_error *err)
     for (size_t i = 0; code == 0 && i < r->files.count;) {
         const entry *first = &r->files.items[i];
         size_t count = 1;
-        while (i + count < r->files.count && r->files.items[i + count].stem == first->stem &&
-               memcmp(r->files.items[i + count].below, first->below, first->stem) == 0)
+        while (i + count < r->files.count && have_same_stem(&r->files.items[i + count], first))
             count++;
         code = read_group(r, first, count, err);
         i += count;

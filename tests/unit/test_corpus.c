@@ -216,9 +216,13 @@ static void test_folder(void **state)
     sound("speech/.hidden.wav", 100);
     sound("speech/grid.wav", 32000);
     put("speech/grid.TextGrid", grid_of_one);
+    put("speech/film.MP4", "");
+    put("speech/film.lab", "a film");
+    put("speech/top.mp4", ""); /* what top.wav was extracted from */
     read_ok("speech");
     assert_string_equal(trl_corpus_format_name(corpus), "folder");
-    ASSERT_IDS("anna-1", "bert-1", "grid-words-00000000-00002000", "my_talk-Anna_M-00000000-00000500",
+    assert_string_equal(utterance("film")->text, "a film");
+    ASSERT_IDS("anna-1", "bert-1", "film", "grid-words-00000000-00002000", "my_talk-Anna_M-00000000-00000500",
                "my_talk-Anna_M-00001000-00002000", "my_talk-bert-00000000-00001500", "solo-words-00000000-00002000",
                "top");
     assert_int_equal(trl_findings_count(findings), 1);

@@ -1,5 +1,5 @@
 #include "backend/cuda/cuda_library.h"
-#include "backend/device/run_time_library.h"
+#include "base/run_time_library.h"
 #include "base/fail.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #if TRELLIS_OPENCL
 #include "backend/opencl/opencl_library.h"
-#include "backend/device/run_time_library.h"
+#include "base/run_time_library.h"
 #include "base/fail.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* Libraries of device drivers, found when the program runs: a binary that was built for a device starts where there is none. */
-#ifndef TRL_BACKEND_DEVICE_RUN_TIME_LIBRARY_H
-#define TRL_BACKEND_DEVICE_RUN_TIME_LIBRARY_H
+/* Libraries that are found when the program runs: a binary that was built for them starts where they are not installed. */
+#ifndef TRL_BASE_RUN_TIME_LIBRARY_H
+#define TRL_BASE_RUN_TIME_LIBRARY_H
 
 #include <trellis/error.h>
 

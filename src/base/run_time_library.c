@@ -1,4 +1,4 @@
-#include "backend/device/run_time_library.h"
+#include "base/run_time_library.h"
 #include "base/fail.h"
 
 #include <dlfcn.h>
