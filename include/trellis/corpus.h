@@ -67,9 +67,11 @@ typedef struct trl_corpus_options {
 typedef struct trl_utterance {
     const char *id;
     const char *speaker;
-    const char *path;      /* the sound file */
-    const char *recording; /* its id, where the corpus has one for sound in parts: Kaldi's wav.scp; else NULL */
-    const char *text;      /* the transcript, words separated by single blanks; NULL when there is none */
+    const char *path;       /* the sound file */
+    const char *recording;  /* its id, where the corpus has one for sound in parts: Kaldi's wav.scp; else NULL */
+    const char *text;       /* the transcript, words separated by single blanks; NULL when there is none */
+    const char *written;    /* as it was written, where trl_corpus_find_words has changed text; else NULL */
+    const uint32_t *spoken; /* by token of written (between blanks): how many words of text it is; else NULL */
     int32_t speaker_index;
     int32_t channel;         /* 0-based; -1: not said, the reader's choice */
     double start, end;       /* seconds; start = 0 and end = -1 for a whole file */
@@ -91,7 +93,7 @@ TRL_API int trl_corpus_read(const char *path, const trl_corpus_options *options,
                             trl_corpus **out, trl_error *err);
 TRL_API void trl_corpus_destroy(trl_corpus *corpus);
 
-/* Puts copies of another corpus's utterances behind those of this one, in their order, unless they share an id or a speaker: then nothing is done. Returns 1: they are there, 0: not, or
+/* Puts copies of another corpus's utterances, with their transcripts as they were written, behind those of this one, in their order, unless they share an id or a speaker: then nothing is done. Returns 1: they are there, 0: not, or
  * TRL_ENOMEM, after which the corpus can only be destroyed. */
 TRL_API int trl_corpus_append(trl_corpus *corpus, const trl_corpus *other, trl_error *err);
 
@@ -101,6 +103,50 @@ TRL_API long trl_corpus_find(const trl_corpus *corpus, const char *id); /* -1: n
 TRL_API size_t trl_corpus_speakers(const trl_corpus *corpus);
 TRL_API const char *trl_corpus_speaker(const trl_corpus *corpus, size_t speaker);
 TRL_API const char *trl_corpus_format_name(const trl_corpus *corpus); /* "kaldi", "folder", "manifest", "sound" */
+
+/* ---- Texts as people write them ----
+ *
+ *     trl_corpus_find_words(corpus, lexicon, NULL, &texts, findings, &err);     // “It’s late.” -> it 's late
+ *
+ * A token, what stands between blanks, that the lexicon has as it is written is never changed. Of others, the marks around it are taken
+ * off (punctuation of all scripts), apostrophes and hyphens become ' and -, capitals small, as far as it takes to find the lexicon's word; what is
+ * still not found is cut at dashes, and at hyphens and apostrophes into words that the lexicon has (it 's, l' homme). Tokens of marks alone are no words.
+ * What stands in [] <> {}, and a word in (), stays as it is. What is then not found is an unknown word, without the marks around it. Accents and
+ * vowel signs are never taken off.
+ */
+typedef enum trl_text_change {
+    TRL_TEXT_SAME,
+    TRL_TEXT_LETTERS,  /* capitals, apostrophes, hyphens, composed letters */
+    TRL_TEXT_MARKS,    /* marks around it */
+    TRL_TEXT_SPLIT,    /* cut into words */
+    TRL_TEXT_REPLACED, /* by the table of replacements */
+    TRL_TEXT_LEFT_OUT, /* marks alone: no word */
+    TRL_TEXT_CHANGES
+} trl_text_change;
+
+TRL_API const char *trl_text_change_name(trl_text_change change); /* "same", "letters" … */
+
+#define TRL_TEXT_EXAMPLES 5
+
+typedef struct trl_text_example {
+    const char *written, *words; /* they live as long as the corpus */
+    size_t times;
+} trl_text_example;
+
+typedef struct trl_text_summary {
+    size_t tokens[TRL_TEXT_CHANGES];   /* how many were changed so, by the last of the kinds that applies */
+    size_t distinct[TRL_TEXT_CHANGES]; /* how many different ones */
+    trl_text_example
+        examples[TRL_TEXT_CHANGES]
+                [TRL_TEXT_EXAMPLES]; /* of each change the most frequent tokens, then in order of their bytes */
+} trl_text_summary;
+
+/* Makes all transcripts words of the lexicon, as far as it has them; what was written stays in `written`. `replace` (NULL: none) is a file
+ * of lines WRITTEN, a tab, SPOKEN words; WRITTEN is a token, or the part of one that is left when marks are taken off or it is cut. Words of the lexicon
+ * go before replacements; no SPOKEN words: the token is left out. Not to be called twice for a corpus. A transcript of which nothing is left is a finding.
+ * summary may be NULL. Returns 0, TRL_EFORMAT (the table, with the line), TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
+TRL_API int trl_corpus_find_words(trl_corpus *corpus, const trl_lexicon *lexicon, const char *replace,
+                                  trl_text_summary *summary, trl_findings *findings, trl_error *err);
 
 typedef struct trl_check_options {
     double rate;                  /* the rate that counts as normal, Hz; 0: the most frequent one in the corpus */

@@ -128,7 +128,8 @@ int trl__corpus_add(trl_corpus *corpus, const trl_utterance *utterance, size_t *
     copy.path = shared_copy(corpus, utterance->path);
     copy.recording = utterance->recording ? shared_copy(corpus, utterance->recording) : NULL;
     copy.source = shared_copy(corpus, utterance->source);
-    copy.text = copy.text_source = NULL;
+    copy.text = copy.text_source = copy.written = NULL;
+    copy.spoken = NULL;
     if (!id || !copy.path || !copy.source || (utterance->recording && !copy.recording) ||
         TRL_GROW(corpus->utterances, corpus->capacity, corpus->count + 1) < 0)
         return trl__fail_memory(err);
@@ -269,10 +270,11 @@ static int append_copy(trl_corpus *corpus, const trl_utterance *u, trl_error *er
     if (code < 0)
         return code;
     trl_utterance *copy = &corpus->utterances[number];
-    copy->text = u->text ? trl__arena_copy(&corpus->arena, u->text, strlen(u->text)) : NULL;
+    const char *text = u->written ? u->written : u->text;
+    copy->text = text ? trl__arena_copy(&corpus->arena, text, strlen(text)) : NULL;
     copy->text_source = u->text_source ? shared_copy(corpus, u->text_source) : NULL;
     long speaker = trl__strings_add(&corpus->speakers, copy->speaker, strlen(copy->speaker));
-    if ((u->text && !copy->text) || (u->text_source && !copy->text_source) || speaker < 0)
+    if ((text && !copy->text) || (u->text_source && !copy->text_source) || speaker < 0)
         return trl__fail_memory(err);
     copy->speaker_index = (int32_t)speaker;
     return 0;

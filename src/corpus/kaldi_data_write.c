@@ -109,8 +109,9 @@ static int write_utterance(writer *w, const trl_utterance *u, trl_error *err)
     int code = write_recording(w, u, &recording, err);
     if (code == 0)
         code = trl_file_print(w->files[SPEAKERS], err, "%s %s\n", u->id, u->speaker);
-    if (code == 0 && u->text)
-        code = trl_file_print(w->files[TEXT], err, "%s %s\n", u->id, u->text);
+    const char *text = u->written ? u->written : u->text;
+    if (code == 0 && text)
+        code = trl_file_print(w->files[TEXT], err, "%s %s\n", u->id, text);
     if (code == 0 && w->has_segments)
         code = write_segment(w, u, recording, err);
     return code;
