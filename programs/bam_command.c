@@ -77,10 +77,11 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     return code;
 }
 
-int bam_inputs_skipped(const bam_inputs *in, size_t skipped)
+int bam_inputs_skipped(const cli_common *common, const bam_inputs *in, size_t skipped)
 {
     const trl_finding *f;
     size_t unknown = 0;
+    corpus_input_warn(common, in->findings);
     for (size_t i = 0; (f = trl_findings_get(in->findings, i)); i++) {
         if (f->kind != TRL_FINDING_UNKNOWN_WORD)
             continue;

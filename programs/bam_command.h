@@ -116,8 +116,8 @@ typedef struct bam_inputs {
 /* Returns 0 or an exit code. */
 int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, char **arguments,
                     bam_inputs *inputs);
-/* At the end: what was left out is named. Returns EXIT_CLEAN or EXIT_FINDINGS. */
-int bam_inputs_skipped(const bam_inputs *inputs, size_t skipped);
+/* At the end: what the library warns of, and what was left out, by name. Returns EXIT_CLEAN or EXIT_FINDINGS. */
+int bam_inputs_skipped(const cli_common *common, const bam_inputs *inputs, size_t skipped);
 void bam_inputs_free(bam_inputs *inputs);
 
 #endif

@@ -447,7 +447,6 @@ static int decode_live(const job *j)
                           .raw = v->raw,
                           .follow = v->follow,
                           .channel = j->options.channel,
-                          .is_channel_chosen = v->corpus.channel != NULL,
                           .options = trl_decode_stream_defaults()};
     int format;
     trl_error err;

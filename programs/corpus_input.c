@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <trellis/audio.h>
+#include <trellis/extract.h>
 #include <trellis/file.h>
 
 #define MISFITS_SHOWN 20
@@ -11,7 +12,7 @@
 static int parse_channel(const cli_command *command, const char *name, int *channel)
 {
     char *end;
-    long number = name ? strtol(name, &end, 10) : 0;
+    long number = name ? strtol(name, &end, 10) : TRL_CHANNEL_UNSAID;
     if (name && strcmp(name, "mix") == 0)
         *channel = TRL_CHANNEL_MIX;
     else if (name && (end == name || *end || number < 0 || number > 1023))
@@ -64,8 +65,8 @@ size_t corpus_input_report(const trl_findings *findings, size_t most)
 
 int corpus_is_warning(trl_finding_kind kind)
 {
-    return kind == TRL_FINDING_RATE || kind == TRL_FINDING_MISFIT || kind == TRL_FINDING_STAGE ||
-           kind == TRL_FINDING_QUESTION;
+    return kind == TRL_FINDING_RATE || kind == TRL_FINDING_STEREO || kind == TRL_FINDING_MISFIT ||
+           kind == TRL_FINDING_STAGE || kind == TRL_FINDING_QUESTION;
 }
 
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings)

@@ -255,7 +255,7 @@ static int open_all(live_job *j, const trl_model *model, const trl_graph *graph,
     if (code < 0)
         return code;
     o.rate = trl_decode_stream_rate(j->stream);
-    o.channel = live->channel;
+    o.channel = live->channel == TRL_CHANNEL_UNSAID ? 0 : live->channel;
     o.raw_rate = live->raw;
     o.follow = live->follow;
     o.is_over = is_over;
@@ -271,7 +271,7 @@ static int open_all(live_job *j, const trl_model *model, const trl_graph *graph,
         cli_say(live->common,
                 "%s: recorded at %g Hz, less than the model's %g Hz: its filters above %g Hz hear nothing", live->path,
                 info.rate, o.rate, info.rate / 2);
-    if (code == 0 && info.channels > 1 && !live->is_channel_chosen)
+    if (code == 0 && info.channels > 1 && live->channel == TRL_CHANNEL_UNSAID)
         cli_say(live->common, "%s: has %d channels; the first one is taken (--channel chooses)", live->path,
                 info.channels);
     if (code == 0 && live->output && strcmp(live->output, "-") != 0)

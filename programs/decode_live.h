@@ -6,6 +6,7 @@
 
 #include <trellis/audio_stream.h>
 #include <trellis/decode_stream.h>
+#include <trellis/extract.h>
 
 typedef enum live_format { LIVE_TEXT, LIVE_CTM, LIVE_JSONL } live_format;
 
@@ -17,7 +18,7 @@ typedef struct live_decoding {
     int partial;        /* JSON lines of what it looks like so far, too */
     int pid;            /* > 0: the sound is over when this process is */
     double raw, follow; /* see audio_stream.h; 0: not */
-    int channel, is_channel_chosen;
+    int channel;        /* see extract.h */
     trl_decode_stream_options options;
 } live_decoding;
 

@@ -18,9 +18,11 @@
 
 TRL_BEGIN_DECLS
 
+#define TRL_CHANNEL_UNSAID (-1) /* nobody has chosen: the first, and a finding says where there are others */
+
 typedef struct trl_extract_options {
-    int channel;      /* for utterances that don't say theirs: 0-based, or TRL_CHANNEL_MIX */
-    int skip_bad;     /* 1: leave out utterances that can't be used; 0: the first one is an error */
+    int channel;  /* for utterances that don't say theirs: 0-based, TRL_CHANNEL_MIX, or TRL_CHANNEL_UNSAID (default) */
+    int skip_bad; /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *only; /* deliver this utterance alone (its speaker is still read where CMVN needs it); NULL: all */
     trl_progress *progress; /* counts utterances; may be NULL */
 } trl_extract_options;
@@ -31,6 +33,7 @@ typedef struct trl_extract_summary {
     size_t frames;
     size_t upsampled;   /* delivered ones whose sound has a lower rate than the front end: no high frequencies */
     double lowest_rate; /* of their sound files, Hz */
+    size_t stereo;      /* delivered ones whose first channel was taken, of several, without anybody having chosen it */
     double seconds;     /* of sound, in delivered utterances */
 } trl_extract_summary;
 
@@ -40,8 +43,8 @@ typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const 
 
 TRL_API trl_extract_options trl_extract_defaults(void);
 
-/* `skipped` receives what was left out and why (required), and once TRL_FINDING_RATE, a warning, where sound was
- * upsampled; options, pool and summary may be NULL. The same frames in the same order for every number of threads.
+/* `skipped` receives what was left out and why (required), and once each, as warnings, TRL_FINDING_RATE where sound was
+ * upsampled and TRL_FINDING_STEREO where channels were not used; options, pool and summary may be NULL. The same frames in the same order for every number of threads.
  * Returns 0, what `use` returned, the first bad utterance's error, or TRL_ENOENT when there is no utterance `only`. */
 TRL_API int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend,
                                const trl_extract_options *options, trl_pool *pool, trl_findings *skipped,

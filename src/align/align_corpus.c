@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <trellis/extract.h>
 
 typedef struct worker {
     trl__aligner *aligner;
@@ -46,7 +47,8 @@ typedef struct alignment_job {
 
 trl_align_options trl_align_defaults(void)
 {
-    return (trl_align_options){.unknown_words = TRL_UNKNOWN_AUTO,
+    return (trl_align_options){.channel = TRL_CHANNEL_UNSAID,
+                               .unknown_words = TRL_UNKNOWN_AUTO,
                                .beam = 400,
                                .acoustic_scale = 0.1,
                                .confidence_margin = 20,

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <trellis/extract.h>
 
 #define ROUNDING 0.01     /* cost: the lattice beam where the search's own best path is wanted */
 #define LARGE_SCALE 0.125 /* of acoustic costs: the best of some on the recordings of pocketsphinx-testdata */
@@ -60,7 +61,8 @@ typedef struct decoding_job {
 trl_decode_options trl_decode_defaults(void)
 {
     trl__decode_options o = trl__decode_defaults();
-    return (trl_decode_options){.beam = o.beam,
+    return (trl_decode_options){.channel = TRL_CHANNEL_UNSAID,
+                                .beam = o.beam,
                                 .lattice_beam = o.lattice_beam,
                                 .word_beam = o.word_beam,
                                 .most_active = o.most_active,

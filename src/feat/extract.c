@@ -27,9 +27,10 @@ typedef struct worker {
     float samples[BLOCK];
 } worker;
 
-/* The sound of an utterance: how long, and the rate of its file. */
+/* The sound of an utterance: how long, and the rate and channels of its file. */
 typedef struct heard {
     double seconds, rate;
+    int channels;
 } heard;
 
 typedef struct slot {
@@ -54,7 +55,7 @@ typedef struct extraction {
     trl_findings *skipped;
     trl__extract_work work;
     trl_extract_summary summary;
-    const trl_utterance *first_upsampled;
+    const trl_utterance *first_upsampled, *first_stereo;
     size_t *items; /* the usable utterances' indices */
     size_t item_count;
     worker *workers;
@@ -69,14 +70,14 @@ typedef struct extraction {
 
 trl_extract_options trl_extract_defaults(void)
 {
-    return (trl_extract_options){0};
+    return (trl_extract_options){.channel = TRL_CHANNEL_UNSAID};
 }
 
 static trl_audio_options audio_options(const trl_utterance *u, const trl_frontend *frontend, int channel)
 {
     trl_audio_options a = trl_audio_defaults();
     a.rate = trl_frontend_get(frontend)->rate;
-    a.channel = u->channel >= 0 ? u->channel : channel;
+    a.channel = u->channel >= 0 ? u->channel : channel == TRL_CHANNEL_UNSAID ? 0 : channel;
     a.start = u->start;
     a.end = u->end;
     return a;
@@ -123,7 +124,7 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     if (s->is_too_short)
         return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
                          (unsigned long long)samples);
-    s->sound = (heard){(double)samples / a.rate, info.rate};
+    s->sound = (heard){(double)samples / a.rate, info.rate, info.channels};
     return code;
 }
 
@@ -191,6 +192,27 @@ static void note_rate(extraction *x, const trl_utterance *u, double rate)
         x->summary.lowest_rate = rate;
 }
 
+static void note_channels(extraction *x, const trl_utterance *u, int channels)
+{
+    if (channels < 2 || u->channel >= 0 || x->options.channel != TRL_CHANNEL_UNSAID)
+        return;
+    if (x->summary.stereo++ == 0)
+        x->first_stereo = u;
+}
+
+static int warn_of_channels(const extraction *x, trl_error *err)
+{
+    const trl_utterance *u = x->first_stereo;
+    if (!u)
+        return 0;
+    return trl_findings_add(
+        x->skipped, TRL_FINDING_STEREO, u->path, 0, u->id, err,
+        "%zu utterance%s more than one channel%s; the first is used; choose another with --channel, "
+        "or mix them with --channel mix",
+        x->summary.stereo, x->summary.stereo == 1 ? " has" : "s have",
+        x->summary.stereo == 1 ? "" : ", this one first");
+}
+
 /* One for all. */
 static int warn_of_rate(const extraction *x, trl_error *err)
 {
@@ -219,6 +241,7 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
     x->summary.frames += s->frames.rows;
     x->summary.seconds += s->sound.seconds;
     note_rate(x, u, s->sound.rate);
+    note_channels(x, u, s->sound.channels);
     return x->work.use(x->work.user, u, &s->frames, slot_index, err);
 }
 
@@ -420,6 +443,8 @@ int trl__extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, 
         code = run_passes(&x, pool, err);
     if (code == 0)
         code = warn_of_rate(&x, err);
+    if (code == 0)
+        code = warn_of_channels(&x, err);
     if (summary)
         *summary = x.summary;
     clean_up(&x);

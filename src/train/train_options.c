@@ -18,6 +18,7 @@ trl_train_options trl_train_defaults(void)
     m.silence_topology = TRL_TOPOLOGY_ERGODIC;
     m.word_positions = TRL__POSITIONS_BY_STAGES;
     return (trl_train_options){.model = m,
+                               .channel = a.channel,
                                .stages = "mono",
                                .em = TRL_EM_SHARED,
                                .occupancy_power = 0.25,

@@ -266,6 +266,45 @@ static void test_lower_rates_are_counted(void **state)
     }
 }
 
+/* Of sound with several channels, where nobody has chosen: the first is taken, and once it is said of how many. */
+static void test_unchosen_channels_are_said(void **state)
+{
+    (void)state;
+    const int channels[] = {TRL_CHANNEL_UNSAID, 0, TRL_CHANNEL_MIX};
+    float *voice = make_voice(RATE, 2, 4000);
+    add_utterance("x1", "s0", voice, 4000);
+    add_utterance("x2", "s0", voice, 4000);
+    write_floats(temp_path("x1.wav"), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, voice, 4000);
+    write_floats(temp_path("x2.wav"), SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, voice, 4000);
+    free(voice);
+    delivery deliveries[3];
+    for (int i = 0; i < 3; i++) {
+        trl_frontend *f = frontend_of("rate=16000");
+        trl_findings *findings;
+        trl_extract_summary summary;
+        delivery *d = &deliveries[i];
+        d->fail_at = SIZE_MAX;
+        trl_extract_options o = trl_extract_defaults();
+        o.channel = channels[i];
+        assert_int_equal(trl_findings_create(&findings, &err), 0);
+        assert_int_equal(extract(f, 2, i == 0 ? NULL : &o, findings, d, &summary), 0);
+        assert_int_equal(summary.stereo, i == 0 ? 2 : 0);
+        assert_int_equal(trl_findings_count(findings), i == 0);
+        const trl_finding *said = trl_findings_get(findings, 0);
+        assert_true(i > 0 || (said->kind == TRL_FINDING_STEREO && strcmp(said->utterance, "x1") == 0));
+        assert_true(i > 0 || strstr(said->message, "2 utterances have more than one channel, this one first"));
+        trl_findings_destroy(findings);
+        trl_frontend_destroy(f);
+    }
+    for (int i = 1; i < 3; i++) {
+        const trl_matrix *unsaid = &deliveries[0].frames[deliveries[0].count - 1];
+        const trl_matrix *said = &deliveries[i].frames[deliveries[0].count - 1];
+        assert_int_equal(memcmp(unsaid->data, said->data, said->rows * said->cols * sizeof(float)) == 0, i == 1);
+    }
+    for (int i = 0; i < 3; i++)
+        free_delivery(&deliveries[i]);
+}
+
 /* What `use` says is what the caller gets. */
 static void test_use_fails(void **state)
 {
@@ -414,9 +453,11 @@ int main(void)
         cmocka_unit_test(test_same_for_all_threads),
         cmocka_unit_test(test_only),
         cmocka_unit_test(test_lower_rates_are_counted),
+
         cmocka_unit_test(test_use_fails),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_each_utterance_has_its_noise), /* last: it adds to the corpus */
+        cmocka_unit_test(test_each_utterance_has_its_noise),
+        cmocka_unit_test(test_unchosen_channels_are_said), /* last: it adds to the corpus */
     };
     const struct CMUnitTest bad[] = {
         cmocka_unit_test(test_bad_ones_are_skipped),
