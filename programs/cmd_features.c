@@ -233,19 +233,25 @@ const cli_command cmd_features = {
     .name = "features",
     .synopsis = "CORPUS -o PLACE [--preset NAME] [--set KEY=VALUE …]",
     .summary = "turns sound into features: MFCC, PLP or log-mel filterbank",
-    .description = "Reads a corpus (a Kaldi data folder, a folder of sound files, a .tsv manifest, or one sound file; "
-                   "- is standard input), computes the "
-                   "features of every utterance with all cores, and writes them in the order of the corpus. The result "
-                   "is the same for every "
-                   "number of threads.\n\n"
-                   "The front end is one plain description: a preset, a file, and single settings, each over the one "
-                   "before. It is stored in "
-                   "packed files and in models. --describe prints it.\n\n"
-                   "The way of a frame: window, spectrum, mel filterbank, cepstra; then CMVN, deltas, splicing, and "
-                   "the transform.",
+    .description =
+        "Reads a corpus (a Kaldi data folder, a folder of sound files, a .tsv manifest, or one sound file; "
+        "- is standard input), computes the "
+        "features of every utterance with all cores, and writes them in the order of the corpus. The result "
+        "is the same for every "
+        "number of threads.\n\n"
+        "The front end is one plain description: a preset, a file, and single settings, each over the one "
+        "before. It is stored in "
+        "packed files and in models. --describe prints it.\n\n"
+        "The way of a frame: window, spectrum, mel filterbank, cepstra; then CMVN, deltas, splicing, and "
+        "the transform.\n\n"
+        "A frame that holds nothing, digital zeros or noise of one unit of 16 bits, is as in Kaldi and HTK: the "
+        "logarithms of the floor, far from all speech. With --set silence=fill, which `trellis train` takes for "
+        "itself, such frames count in no mean and variance, and get the coefficients of the utterance's own "
+        "quietest tenth of a second, or, with a --model, those of its silence; all other frames are the "
+        "same. Take it for features that a model is to be trained with.",
     .options = options,
     .more = keys,
-    .examples = "trellis features data/train -o train.trf --set deltas=2 --set cmvn=speaker\n"
+    .examples = "trellis features data/train -o train.trf --set deltas=2 --set cmvn=speaker --set silence=fill\n"
                 "trellis features data/train -o ark,scp:train.ark,train.scp --preset fbank --set mel_bins=40\n"
                 "trellis features hello.wav -o ark,t:-\n"
                 "trellis features data/test -o test.trf --model an4.trm\n"

@@ -51,6 +51,7 @@ static int set_frontend(trl_model *model, const struct values *v, const char *mo
     int code = trl_frontend_preset(&options, "mfcc", err);
     if (code < 0)
         return code;
+    options.silence = TRL_SILENCE_FILL; /* as of models that don't say */
     code = trl_frontend_read(&options, v->frontend, err);
     if (code == 0 && options.transform.rows == 0)
         code = read_transform(model_path, &options.transform, err);

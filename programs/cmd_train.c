@@ -340,7 +340,7 @@ static void say_iteration(void *user, const trl_iteration *n)
 
 static int prepare(job *j, char **arguments)
 {
-    static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", NULL};
+    static const char *const settings[] = {"deltas", "2", "cmvn", "speaker", "energy", "none", "silence", "fill", NULL};
     const struct values *v = j->values;
     trl_error err;
     if (v->from && trl_model_import(v->from, NULL, &j->from, &err) < 0)
@@ -550,7 +550,8 @@ const cli_command cmd_train = {
         "tri, lda and sat, the probabilities of pronunciations and of silence between words "
         "are counted anew from the alignments.\n\n"
         "mono. Features are 13 MFCCs with C0, their first and second derivatives, the mean of each speaker removed, "
-        "unless the front end's options say otherwise. The first iteration shares each utterance's frames out evenly "
+        "unless the front end's options say otherwise; frames of digital silence do not count in it, and are filled in "
+        "with quiet ones (silence = fill; see features). The first iteration shares each utterance's frames out evenly "
         "over the states of its transcript. Every further one finds the best path of each utterance (Viterbi) and "
         "estimates the model from the frames on it, which the Gaussians of a state share by their posteriors; after "
         "--iterations of them, every Gaussian is split in two.\n\n"

@@ -28,7 +28,7 @@ static int apply_model(const char *path, trl_frontend_options *o)
     const char *description = code == 0 ? trl_model_frontend(model) : NULL;
     if (code == 0)
         code = description && *description
-                   ? trl_frontend_parse(o, description, path, &err)
+                   ? trl_model_read_frontend(model, 0, o, &err)
                    : cli_error(&err, TRL_EINVAL, "%s: the model does not say which front end makes its features", path);
     trl_model_destroy(model);
     return code < 0 ? cli_failure(&err) : 0;

@@ -12,6 +12,11 @@
  * (trl_frontend_description) and read back (trl_frontend_parse), and is stored in every model and packed feature file,
  * so that training and use can't drift apart.
  *
+ * A frame whose samples hold nothing, digital zeros or noise of one unit of 16 bits around some mean, is farther from all speech than any
+ * room is quiet: its logarithms are those of the floor. With silence = fill such frames count in no mean and variance, and get the
+ * coefficients of silence behind CMVN: silence_mean, or without it those of the utterance's own quietest tenth of a second, to and fro.
+ * All other frames are the same, bit for bit, as far as no derivative reaches from one to the other.
+ *
  * Streaming gives the same numbers as a whole utterance in one go, however the samples are divided:
  *
  *     trl_extractor_begin(extractor, NULL, &err);
@@ -48,7 +53,14 @@ typedef enum trl_cmvn_mode {
     TRL_CMVN_LIVE
 } trl_cmvn_mode;
 
-#define TRL_CMVN_MOST_PRIOR 64
+typedef enum trl_silence_mode { TRL_SILENCE_AS_IS, TRL_SILENCE_FILL } trl_silence_mode;
+
+/* A mean of static coefficients: the first `count` of them. */
+#define TRL_MEAN_MOST 128
+typedef struct trl_static_mean {
+    int count;
+    double value[TRL_MEAN_MOST];
+} trl_static_mean;
 
 /* The description; what each member means stands in trl_frontend_field_at(), and `trellis help features` prints it. */
 typedef struct trl_frontend_options {
@@ -86,9 +98,10 @@ typedef struct trl_frontend_options {
     int cmvn_variance, cmvn_loud;
     int cmvn_window, cmvn_min_window; /* frames */
     int cmvn_center;
-    int cmvn_prior_count; /* values of cmvn_prior; those behind are 0 */
-    double cmvn_prior[TRL_CMVN_MOST_PRIOR];
-    int deltas; /* highest order; 0: none */
+    trl_static_mean cmvn_prior;   /* values that are missing are 0 */
+    int silence;                  /* trl_silence_mode */
+    trl_static_mean silence_mean; /* none: taken from the utterance */
+    int deltas;                   /* highest order; 0: none */
     int delta_window;
     int splice_left, splice_right; /* frames */
     trl_matrix transform; /* rows = output dimension, cols = input dimension, or one more: the offset. Not owned. */
@@ -144,7 +157,8 @@ typedef struct trl_cmvn {
 
 TRL_API int trl_cmvn_create(size_t dim, trl_cmvn **out, trl_error *err);
 TRL_API void trl_cmvn_destroy(trl_cmvn *cmvn);
-TRL_API void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames); /* of `dim` columns */
+TRL_API void trl_cmvn_add(trl_cmvn *cmvn,
+                          const trl_matrix *frames); /* of `dim` columns; rows that start with NaN don't count */
 
 typedef struct trl_extractor trl_extractor;
 
@@ -160,12 +174,13 @@ TRL_API void trl_extractor_set_noise(trl_extractor *extractor, uint64_t sequence
 TRL_API int trl_extractor_run(trl_extractor *extractor, const float *samples, size_t count, const trl_cmvn *speaker,
                               trl_matrix *frames, trl_error *err);
 
-/* The two halves of it: the static coefficients (streaming: begin_static, then push and end), and all that follows. */
+/* The two halves of it: the static coefficients (streaming: begin_static, then push and end), and all that follows.
+ * With silence = fill a static row that starts with NaN is that of a frame that holds nothing. */
 TRL_API int trl_extractor_begin_static(trl_extractor *extractor, trl_error *err);
 TRL_API int trl_extractor_finish(trl_extractor *extractor, const trl_matrix *statics, const trl_cmvn *speaker,
                                  trl_matrix *frames, trl_error *err);
 
-/* Streaming. What can't stream (cmvn = utterance, energy_normalise) is refused by begin with TRL_EUNSUPPORTED. push and
+/* Streaming. What can't stream (cmvn = utterance, energy_normalise, silence = fill without silence_mean) is refused by begin with TRL_EUNSUPPORTED. push and
  * end append to `frames` (whose rows so far are kept). Samples that are no sound (NaN, or beyond 1e10) are
  * TRL_ENUMBER. */
 TRL_API int trl_extractor_begin(trl_extractor *extractor, const trl_cmvn *speaker, trl_error *err);

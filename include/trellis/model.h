@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <trellis/error.h>
+#include <trellis/frontend.h>
 #include <trellis/lexicon.h>
 
 TRL_BEGIN_DECLS
@@ -163,6 +164,12 @@ TRL_API int trl_model_draw_tree(const trl_model *model, const char *unit, int32_
 
 /* Texts that the file carries; "" where there is none. They live as long as the model. */
 TRL_API const char *trl_model_frontend(const trl_model *model); /* a description, see frontend.h */
+
+/* The front end for sound that the model is used on: that description, and where it fills in silence without saying by what, the mean of the
+ * model's own silence; models of earlier versions and of other programs fill it in, too. With `is_online`, normalisation over an
+ * utterance or a speaker becomes one over a window that slides along. Free options->transform by trl_matrix_free, whatever is returned. */
+TRL_API int trl_model_read_frontend(const trl_model *model, int is_online, trl_frontend_options *options,
+                                    trl_error *err);
 TRL_API const char *trl_model_lexicon(const trl_model *model); /* which lexicon it was trained with: name, size, hash */
 TRL_API const char *trl_model_provenance(const trl_model *model); /* version, inputs, options */
 TRL_API const char *trl_model_history(const trl_model *model);    /* a line of JSON per iteration of training */

@@ -263,7 +263,7 @@ int trl__passes_run(trl__passes *p, const trl__pass *pass, trl_findings *skipped
 static int read_frontend(trl__passes *p, trl_error *err)
 {
     const trl__passes_options *o = &p->options;
-    return o->likelihoods ? trl__model_frontend_read(p->model, o->online, &p->description, err)
+    return o->likelihoods ? trl_model_read_frontend(p->model, o->online, &p->description, err)
                           : trl__model_frontend_make(p->model, o->online, &p->description, &p->frontend, err);
 }
 

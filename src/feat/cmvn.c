@@ -2,7 +2,8 @@
  *
  * The sliding window follows Kaldi's apply-cmvn-sliding. For frame t of n, not centred: frames t - window … t, but at
  * least the first min_window ones; centred: `window` frames around t, moved inwards at both ends. Sums are kept in
- * double and moved with the window, so a frame costs O(dim).
+ * double and moved with the window, so a frame costs O(dim). Rows that hold nothing are not in the window: it reaches
+ * over them, and only their number is kept.
  */
 #include "feat/cmvn.h"
 #include "base/fail.h"
@@ -34,6 +35,11 @@ void trl_cmvn_destroy(trl_cmvn *cmvn)
     trl__free(cmvn);
 }
 
+double trl__mean_value(const trl_static_mean *mean, size_t i)
+{
+    return i < (size_t)mean->count ? mean->value[i] : 0;
+}
+
 static void add_row(trl_cmvn *cmvn, const float *row, double sign)
 {
     cmvn->frames += sign;
@@ -47,7 +53,8 @@ static void add_row(trl_cmvn *cmvn, const float *row, double sign)
 void trl_cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames)
 {
     for (size_t r = 0; r < frames->rows; r++)
-        add_row(cmvn, trl_matrix_row(frames, r), 1);
+        if (trl__row_holds(trl_matrix_row(frames, r)))
+            add_row(cmvn, trl_matrix_row(frames, r), 1);
 }
 
 void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud)
@@ -76,7 +83,7 @@ void trl__live_reset(trl__live *live)
 {
     live->frames = LIVE_WINDOW;
     for (size_t i = 0; i < live->dim; i++) {
-        live->mean[i] = i < (size_t)live->options->cmvn_prior_count ? live->options->cmvn_prior[i] : 0;
+        live->mean[i] = trl__mean_value(&live->options->cmvn_prior, i);
         live->sum[i] = live->mean[i] * LIVE_WINDOW;
     }
 }
@@ -114,8 +121,11 @@ struct trl__sliding {
     int center, variance;
     trl_cmvn *sums; /* over frames from … to-1 */
     int64_t from, to;
-    int64_t received, taken;
-    float *ring; /* the last `capacity` rows; row t is at t % capacity */
+    int64_t received, taken; /* rows that hold something: only those are numbered */
+    int64_t clock;           /* rows put, of both kinds */
+    int64_t empty;           /* rows that hold nothing behind the last one that does */
+    float *ring;             /* the last `capacity` rows; row t is at t % capacity */
+    int64_t *before, *put;   /* the same: rows that hold nothing right before it, not yet taken; the clock */
     int64_t capacity;
     float *scale, *offset;
 };
@@ -132,12 +142,14 @@ int trl__sliding_create(const trl_frontend_options *options, size_t dim, trl__sl
     s->variance = options->cmvn_variance;
     s->capacity = 2 * s->window + 2; /* a window behind the next row, and the look-ahead before it */
     s->ring = trl__alloc((size_t)s->capacity * dim, sizeof *s->ring);
+    s->before = trl__alloc(2 * (size_t)s->capacity, sizeof *s->before);
     s->scale = trl__alloc(2 * dim, sizeof *s->scale);
-    int code = s->ring && s->scale ? trl_cmvn_create(dim, &s->sums, err) : trl__fail_memory(err);
+    int code = s->ring && s->before && s->scale ? trl_cmvn_create(dim, &s->sums, err) : trl__fail_memory(err);
     if (code < 0) {
         trl__sliding_destroy(s);
         return code;
     }
+    s->put = s->before + s->capacity;
     s->offset = s->scale + dim;
     *out = s;
     return 0;
@@ -149,13 +161,14 @@ void trl__sliding_destroy(trl__sliding *s)
         return;
     trl_cmvn_destroy(s->sums);
     trl__free(s->ring);
+    trl__free(s->before);
     trl__free(s->scale);
     trl__free(s);
 }
 
 void trl__sliding_reset(trl__sliding *s)
 {
-    s->from = s->to = s->received = s->taken = 0;
+    s->from = s->to = s->received = s->taken = s->clock = s->empty = 0;
     s->sums->frames = 0;
     memset(s->sums->sum, 0, 2 * s->sums->dim * sizeof *s->sums->sum);
 }
@@ -167,7 +180,21 @@ static float *ring_row(const trl__sliding *s, int64_t t)
 
 void trl__sliding_put(trl__sliding *s, const float *row)
 {
+    s->clock++;
+    if (!trl__row_holds(row)) {
+        s->empty++;
+        return;
+    }
+    s->before[s->received % s->capacity] = s->empty;
+    s->put[s->received % s->capacity] = s->clock;
+    s->empty = 0;
     memcpy(ring_row(s, s->received++), row, s->sums->dim * sizeof *row);
+}
+
+/* The window of a row is waited for no longer than if all that comes held something. */
+static int has_waited(const trl__sliding *s)
+{
+    return s->taken < s->received && s->clock - s->put[s->taken % s->capacity] >= (s->center ? s->window : s->least);
 }
 
 /* The window of frame t when the utterance has at least (or, ended, exactly) `frames` frames. Returns 1 when it is
@@ -206,8 +233,13 @@ static void move_window(trl__sliding *s, int64_t from, int64_t to)
 
 int trl__sliding_take(trl__sliding *s, int ended, float *row)
 {
-    int64_t from, to;
-    if (s->taken >= s->received || !window_of(s, s->taken, s->received, ended, &from, &to))
+    int64_t from, to, *empty = s->taken < s->received ? &s->before[s->taken % s->capacity] : &s->empty;
+    if (*empty > 0) {
+        --*empty;
+        row[0] = NAN;
+        return 1;
+    }
+    if (s->taken >= s->received || !window_of(s, s->taken, s->received, ended || has_waited(s), &from, &to))
         return 0;
     move_window(s, from, to);
     trl__cmvn_affine(s->sums, s->variance, s->scale, s->offset);

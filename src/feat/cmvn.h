@@ -2,7 +2,16 @@
 #ifndef TRL_FEAT_CMVN_H
 #define TRL_FEAT_CMVN_H
 
+#include <math.h>
 #include <trellis/frontend.h>
+
+/* The static row of a frame that holds nothing starts with NaN. */
+static inline int trl__row_holds(const float *row)
+{
+    return !isnan(row[0]);
+}
+
+double trl__mean_value(const trl_static_mean *mean, size_t i); /* 0 beyond what it has */
 
 /* As trl_cmvn_add; with `loud`, without the frames whose first coefficient is negative, if any is not. */
 void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud);
@@ -32,7 +41,7 @@ void trl__sliding_destroy(trl__sliding *sliding);
 void trl__sliding_reset(trl__sliding *sliding);
 void trl__sliding_put(trl__sliding *sliding, const float *row);
 
-/* Writes the next row that is ready, 1; or 0. `ended`: no more rows will come. */
+/* Writes the next row that is ready, 1; or 0. One that holds nothing comes out as such. `ended`: no more rows will come. */
 int trl__sliding_take(trl__sliding *sliding, int ended, float *row);
 
 #endif

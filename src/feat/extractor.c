@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "feat/cmvn.h"
 #include "feat/frame_window.h"
+#include "feat/no_signal.h"
 #include "feat/noise_removal.h"
 #include "feat/static_kernel.h"
 
@@ -17,11 +18,14 @@
 
 #define PIECE 16384 /* samples taken into the buffer at once */
 
+/* How far rows go. */
+typedef enum stage { STAGE_ALL, STAGE_STATICS, STAGE_NORMALISED } stage;
+
 struct trl_extractor {
     const trl_frontend *frontend;
     const trl__static_kernel *kernel;
     trl__static_work work;
-    int only_statics;
+    stage stage;
     uint64_t noise;    /* the dither's sequence */
     trl__noise *floor; /* what denoise follows; NULL: none */
     float last_sample; /* before the next one, for preemphasis_across */
@@ -38,9 +42,12 @@ struct trl_extractor {
     trl__sliding *sliding; /* NULL: none */
     trl__live live;        /* with cmvn = live */
     trl__frame_window before_deltas, before_splicing;
-    float *spliced;   /* one row, before the transform */
-    double *wide;     /* the same */
-    trl_matrix whole; /* static rows of an utterance in one go */
+    float *spliced;        /* one row, before the transform */
+    double *wide;          /* the same */
+    trl_matrix whole;      /* static rows of an utterance in one go */
+    trl_matrix normalised; /* the same behind CMVN, where some hold nothing */
+    size_t quiet, quiets; /* of these the first one that stands for such a row, and how many do; 0: silence_mean does */
+    int64_t filled;       /* rows that were filled in */
 };
 
 /* A frame mirrored at the end looks back over samples before its start: never more than this many. */
@@ -109,6 +116,7 @@ void trl_extractor_destroy(trl_extractor *x)
     trl__free(x->spliced);
     trl__free(x->wide);
     trl_matrix_free(&x->whole);
+    trl_matrix_free(&x->normalised);
     trl__sliding_destroy(x->sliding);
     trl__free(x->floor);
     trl__free(x->live.mean);
@@ -194,44 +202,69 @@ static int take_deltas(trl_extractor *x, int ended, trl_matrix *frames, trl_erro
     return code;
 }
 
+static int append_copy(const trl_extractor *x, const float *row, trl_matrix *frames, trl_error *err)
+{
+    float *out;
+    int code = append_row(frames, x->before_deltas.dim, &out, err);
+    if (code == 0)
+        memcpy(out, row, x->before_deltas.dim * sizeof *out);
+    return code;
+}
+
+/* What stands for a row that holds nothing. */
+static void fill_in(trl_extractor *x, float *row)
+{
+    const trl_static_mean *mean = &x->frontend->options.silence_mean;
+    const float *quiet =
+        x->quiets > 0 ? trl_matrix_row(&x->normalised, x->quiet + trl__to_and_fro(x->quiets, x->filled)) : NULL;
+    for (size_t i = 0; i < x->before_deltas.dim; i++)
+        row[i] = quiet ? quiet[i] : (float)trl__mean_value(mean, i);
+    x->filled++;
+}
+
+static int put_normalised(trl_extractor *x, const float *row, trl_matrix *frames, trl_error *err)
+{
+    if (x->stage == STAGE_NORMALISED)
+        return append_copy(x, row, frames, err);
+    float *to = trl__frame_window_put(&x->before_deltas);
+    if (trl__row_holds(row))
+        memcpy(to, row, x->before_deltas.dim * sizeof *to);
+    else
+        fill_in(x, to);
+    return take_deltas(x, 0, frames, err);
+}
+
 static int take_normalised(trl_extractor *x, int ended, trl_matrix *frames, trl_error *err)
 {
     int code = 0;
-    float *row = x->spliced; /* free at this point, and never shorter */
-    while (code == 0 && trl__sliding_take(x->sliding, ended, row)) {
-        memcpy(trl__frame_window_put(&x->before_deltas), row, x->before_deltas.dim * sizeof *row);
-        code = take_deltas(x, 0, frames, err);
-    }
+    while (code == 0 && trl__sliding_take(x->sliding, ended, x->spliced)) /* free at this point, and never shorter */
+        code = put_normalised(x, x->spliced, frames, err);
     return code;
 }
 
 static int put_static(trl_extractor *x, const float *row, trl_matrix *frames, trl_error *err)
 {
-    size_t dim = x->before_deltas.dim;
-    if (x->only_statics) {
-        float *out;
-        int code = append_row(frames, dim, &out, err);
-        if (code == 0)
-            memcpy(out, row, dim * sizeof *out);
-        return code;
-    }
+    if (x->stage == STAGE_STATICS)
+        return append_copy(x, row, frames, err);
     if (x->sliding) {
         trl__sliding_put(x->sliding, row);
         return take_normalised(x, 0, frames, err);
     }
-    float *to = trl__frame_window_put(&x->before_deltas);
+    float *to = x->spliced;
     if (x->live.mean)
         trl__live_apply(&x->live, row, to);
-    for (size_t i = 0; !x->live.mean && i < dim; i++)
+    for (size_t i = 0; !x->live.mean && i < x->before_deltas.dim; i++)
         to[i] = x->scale ? row[i] * x->scale[i] + x->offset[i] : row[i];
-    return take_deltas(x, 0, frames, err);
+    return put_normalised(x, to, frames, err);
 }
 
 static int finish_rows(trl_extractor *x, trl_matrix *frames, trl_error *err)
 {
-    if (x->only_statics)
+    if (x->stage == STAGE_STATICS)
         return 0;
     int code = x->sliding ? take_normalised(x, 1, frames, err) : 0;
+    if (x->stage == STAGE_NORMALISED)
+        return code;
     if (code == 0)
         code = take_deltas(x, 1, frames, err);
     return code == 0 ? take_spliced(x, 1, frames, err) : code;
@@ -245,13 +278,31 @@ static int64_t frame_start(const trl_frontend *f, int64_t frame)
     return f->options.snip_edges ? start : start + f->shift / 2 - f->length / 2;
 }
 
+/* How many of the next `count` frames hold a signal, up to the first that does not. */
+static size_t count_holding(const trl_frontend *f, const float *samples, size_t count)
+{
+    size_t holding = 0;
+    while (holding < count && (f->options.silence == TRL_SILENCE_AS_IS ||
+                               trl__holds_signal(&f->options, samples + holding * (size_t)f->shift, (size_t)f->length)))
+        holding++;
+    return holding;
+}
+
 static int compute(trl_extractor *x, const float *samples, size_t count, trl_matrix *frames, trl_error *err)
 {
-    size_t dim = (size_t)x->frontend->static_dim;
-    trl__static_frames(x->kernel, x->frontend, &x->work, samples, count, x->statics, dim, x->floor);
+    size_t dim = (size_t)x->frontend->static_dim, shift = (size_t)x->frontend->shift, rows;
     int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++)
-        code = put_static(x, x->statics + i * dim, frames, err);
+    for (size_t done = 0; code == 0 && done < count; done += rows) {
+        const float *from = samples + done * shift;
+        rows = count_holding(x->frontend, from, count - done);
+        if (rows > 0)
+            trl__static_frames(x->kernel, x->frontend, &x->work, from, rows, x->statics, dim, x->floor);
+        for (size_t i = 0; rows == 0 && i < dim; i++)
+            x->statics[i] = NAN;
+        rows = rows > 0 ? rows : 1;
+        for (size_t i = 0; code == 0 && i < rows; i++)
+            code = put_static(x, x->statics + i * dim, frames, err);
+    }
     x->next_frame += (int64_t)count;
     return code;
 }
@@ -340,7 +391,9 @@ static void take_samples(trl_extractor *x, const float *samples, size_t count)
 static void reset(trl_extractor *x)
 {
     x->first = x->received = x->next_frame = 0;
-    x->only_statics = 0;
+    x->stage = STAGE_ALL;
+    x->quiets = 0;
+    x->filled = 0;
     x->last_sample = 0;
     if (x->floor)
         trl__noise_reset(x->floor);
@@ -380,6 +433,9 @@ int trl_extractor_begin(trl_extractor *x, const trl_cmvn *speaker, trl_error *er
                          "cmvn = utterance needs the whole utterance and can't stream; take cmvn = sliding");
     if (o->energy_normalise)
         return trl__fail(err, TRL_EUNSUPPORTED, "energy_normalise needs the whole utterance and can't stream");
+    if (o->silence == TRL_SILENCE_FILL && o->silence_mean.count == 0)
+        return trl__fail(err, TRL_EUNSUPPORTED,
+                         "silence = fill needs the whole utterance and can't stream; give silence_mean");
     return use_speaker(x, speaker, err);
 }
 
@@ -392,7 +448,7 @@ int trl_extractor_begin_static(trl_extractor *x, trl_error *err)
 {
     (void)err;
     reset(x);
-    x->only_statics = 1;
+    x->stage = STAGE_STATICS;
     return 0;
 }
 
@@ -423,7 +479,8 @@ static void normalise_energy(trl_matrix *statics, size_t count, size_t column)
     float least = most - (float)(50 * 2.302585092994046 / 10);
     for (size_t t = statics->rows - count; t < statics->rows; t++) {
         float *energy = &trl_matrix_row(statics, t)[column];
-        *energy = 1 - 0.1f * (most - fmaxf(*energy, least));
+        if (trl__row_holds(trl_matrix_row(statics, t)))
+            *energy = 1 - 0.1f * (most - fmaxf(*energy, least));
     }
 }
 
@@ -433,17 +490,19 @@ int trl_extractor_end(trl_extractor *x, trl_matrix *frames, trl_error *err)
     int code = 0;
     while (code == 0 && x->next_frame < total)
         code = compute_mirrored(x, frames, err);
-    if (code == 0 && x->only_statics && x->frontend->options.energy_normalise && frames->rows < (size_t)x->next_frame)
+    if (code == 0 && x->stage == STAGE_STATICS && x->frontend->options.energy_normalise &&
+        frames->rows < (size_t)x->next_frame)
         return trl__fail(err, TRL_EINVAL, "energy_normalise needs all static rows of the utterance in one matrix");
-    if (code == 0 && x->only_statics && x->frontend->options.energy_normalise)
+    if (code == 0 && x->stage == STAGE_STATICS && x->frontend->options.energy_normalise)
         normalise_energy(frames, (size_t)x->next_frame, (size_t)x->frontend->energy_index);
     return code == 0 ? finish_rows(x, frames, err) : code;
 }
 
 /* ---- whole utterances ---- */
 
-static int prepare_whole(trl_extractor *x, const trl_matrix *statics, const trl_cmvn *speaker, trl_error *err)
+static int begin_whole(trl_extractor *x, const trl_matrix *statics, const trl_cmvn *speaker, trl_error *err)
 {
+    reset(x);
     if (x->frontend->options.cmvn != TRL_CMVN_UTTERANCE)
         return use_speaker(x, speaker, err);
     trl_cmvn *sums;
@@ -456,18 +515,45 @@ static int prepare_whole(trl_extractor *x, const trl_matrix *statics, const trl_
     return 0;
 }
 
+/* All rows behind CMVN, to choose from what stands for those that hold nothing. */
+static int normalise_whole(trl_extractor *x, const trl_matrix *statics, const trl_cmvn *speaker, trl_error *err)
+{
+    int code = begin_whole(x, statics, speaker, err);
+    x->stage = STAGE_NORMALISED;
+    x->normalised.rows = 0;
+    for (size_t t = 0; code == 0 && t < statics->rows; t++)
+        code = put_static(x, trl_matrix_row(statics, t), &x->normalised, err);
+    return code == 0 ? finish_rows(x, &x->normalised, err) : code;
+}
+
+static int has_empty_rows(const trl_matrix *statics)
+{
+    for (size_t t = 0; t < statics->rows; t++)
+        if (!trl__row_holds(trl_matrix_row(statics, t)))
+            return 1;
+    return 0;
+}
+
 int trl_extractor_finish(trl_extractor *x, const trl_matrix *statics, const trl_cmvn *speaker, trl_matrix *frames,
                          trl_error *err)
 {
     if (statics->rows > 0 && statics->cols != (size_t)x->frontend->static_dim)
         return trl__fail(err, TRL_EINVAL, "static rows have %zu values, the front end makes %d", statics->cols,
                          x->frontend->static_dim);
-    reset(x);
     frames->rows = 0;
     frames->cols = frames->stride = (size_t)x->frontend->dim;
     if (statics->rows == 0)
         return 0;
-    int code = prepare_whole(x, statics, speaker, err);
+    int code = 0;
+    size_t quiet = 0, quiets = 0;
+    if (x->frontend->options.silence_mean.count == 0 && has_empty_rows(statics))
+        quiets = trl__quiet_rows(&x->frontend->options, statics, &quiet);
+    if (quiets > 0)
+        code = normalise_whole(x, statics, speaker, err);
+    if (code == 0)
+        code = begin_whole(x, statics, speaker, err);
+    x->quiet = quiet;
+    x->quiets = quiets;
     for (size_t t = 0; code == 0 && t < statics->rows; t++)
         code = put_static(x, trl_matrix_row(statics, t), frames, err);
     return code == 0 ? finish_rows(x, frames, err) : code;

@@ -286,6 +286,11 @@ static int make_deltas(trl_frontend *f, trl_error *err)
     return 0;
 }
 
+int trl__frontend_statics(const trl_frontend_options *o)
+{
+    return o->kind == TRL_FBANK ? o->mel_bins + (o->energy != TRL_ENERGY_NONE) : o->num_ceps;
+}
+
 static void set_dimensions(trl_frontend *f)
 {
     const trl_frontend_options *o = &f->options;
@@ -295,7 +300,7 @@ static void set_dimensions(trl_frontend *f)
     f->fft = o->fft_length ? o->fft_length : 16;
     while (f->fft < f->length)
         f->fft *= 2;
-    f->static_dim = o->kind == TRL_FBANK ? o->mel_bins + with_energy : o->num_ceps;
+    f->static_dim = trl__frontend_statics(o);
     f->preemphasis = o->preemphasis_across ? 0 : (float)o->preemphasis;
     f->mel_least = o->floor_added || o->denoise ? 1e-30F : (float)o->floor; /* noise_removal.c adds it at last */
     f->mel_added = o->floor_added && !o->denoise ? (float)o->floor : 0;

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum value_type { VALUE_NUMBER, VALUE_INT, VALUE_SEED, VALUE_CHOICE, VALUE_PRIOR } value_type;
+typedef enum value_type { VALUE_NUMBER, VALUE_INT, VALUE_SEED, VALUE_CHOICE, VALUE_MEAN } value_type;
 
 typedef struct field {
     trl_frontend_field shown;
@@ -32,6 +32,7 @@ static const char *const axes[] = {"mel", "hertz", NULL};
 static const char *const dcts[] = {"layout", "htk", "legacy", NULL};
 static const char *const layouts[] = {"kaldi", "htk", NULL};
 static const char *const cmvn_modes[] = {"none", "utterance", "speaker", "sliding", "live", NULL};
+static const char *const silence_modes[] = {"as-is", "fill", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
 #define PLACE(member) offsetof(trl_frontend_options, member)
@@ -50,6 +51,10 @@ static const char *const switches[] = {"0", "1", NULL};
 #define CHOICE(member, names, values, help)                               \
     {                                                                     \
         {#member, values, help}, VALUE_CHOICE, PLACE(member), names, 0, 0 \
+    }
+#define MEAN(member, help)                                                \
+    {                                                                     \
+        {#member, "numbers", help}, VALUE_MEAN, PLACE(member), NULL, 0, 0 \
     }
 
 static const field fields[] = {
@@ -97,13 +102,12 @@ static const field fields[] = {
     WHOLE(cmvn_window, 2, 1000000, "frames of the sliding window"),
     WHOLE(cmvn_min_window, 1, 1000000, "frames it has at least, at the beginning"),
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
-    {{"cmvn_prior", "numbers",
-      "mean to begin with, with cmvn = live: numbers with commas between; those that are missing are 0"},
-     VALUE_PRIOR,
-     PLACE(cmvn_prior),
-     NULL,
-     0,
-     0},
+    MEAN(cmvn_prior, "mean to begin with, with cmvn = live: numbers with commas between; those that are missing are 0"),
+    CHOICE(silence, silence_modes, "as-is | fill",
+           "frames that hold nothing, digital zeros or noise of one unit: as they are; or not counted in means, and "
+           "filled in"),
+    MEAN(silence_mean,
+         "what they are filled in with, behind CMVN; empty: the quietest tenth of a second of the utterance"),
     WHOLE(deltas, 0, 100, "order of the time derivatives appended; 2: delta and delta-delta"),
     WHOLE(delta_window, 1, 1000, "frames on each side that a derivative looks at"),
     WHOLE(splice_left, 0, 100, "earlier frames put before each frame"),
@@ -206,22 +210,20 @@ static int set_choice(int *place, const field *f, const char *value, trl_error *
     return trl__fail(err, TRL_EINVAL, "%s = %s: choose %s", f->shown.name, value, f->shown.values);
 }
 
-static int set_prior(trl_frontend_options *options, const char *value, trl_error *err)
+static int set_mean(trl_static_mean *mean, const char *name, const char *value, trl_error *err)
 {
-    int count = 0;
-    double numbers[TRL_CMVN_MOST_PRIOR] = {0};
+    trl_static_mean read = {0};
     for (const char *at = value + strspn(value, ", "); *at; at += strspn(at, ", ")) {
         char number[64];
         size_t length = strcspn(at, ", ");
         snprintf(number, sizeof number, "%.*s", (int)length, at);
-        if (count == TRL_CMVN_MOST_PRIOR || trl__parse_double(number, &numbers[count]) < 0)
-            return trl__fail(err, TRL_EINVAL, "cmvn_prior = %s: up to %d numbers are needed, commas between", value,
-                             TRL_CMVN_MOST_PRIOR);
-        count++;
+        if (read.count == TRL_MEAN_MOST || trl__parse_double(number, &read.value[read.count]) < 0)
+            return trl__fail(err, TRL_EINVAL, "%s = %s: up to %d numbers are needed, commas between", name, value,
+                             TRL_MEAN_MOST);
+        read.count++;
         at += length;
     }
-    options->cmvn_prior_count = count;
-    memcpy(options->cmvn_prior, numbers, sizeof numbers);
+    *mean = read;
     return 0;
 }
 
@@ -249,7 +251,7 @@ static int set_field(trl_frontend_options *options, const field *f, const char *
             return trl__fail(err, TRL_EINVAL, "%s = %s: a whole number from 0 up is needed", f->shown.name, value);
         *(uint64_t *)(void *)place = (uint64_t)whole;
         return 0;
-    case VALUE_PRIOR: return set_prior(options, value, err);
+    case VALUE_MEAN: return set_mean((trl_static_mean *)(void *)place, f->shown.name, value, err);
     }
     return TRL_EINVAL;
 }
@@ -284,7 +286,7 @@ static int check_ranges(const trl_frontend_options *o, trl_error *err)
         double least = f->least, most = f->most;
         if (f->type == VALUE_SEED && o->seed > INT64_MAX)
             return trl__fail(err, TRL_EINVAL, "seed = %" PRIu64 ": at most %" PRId64, o->seed, INT64_MAX);
-        if (f->type == VALUE_SEED || f->type == VALUE_PRIOR)
+        if (f->type == VALUE_SEED || f->type == VALUE_MEAN)
             continue;
         if (f->type == VALUE_CHOICE)
             for (most = -1; f->choices[(int)most + 1]; most++)
@@ -314,6 +316,16 @@ static int check_spectrum(const trl_frontend_options *o, trl_error *err)
     return 0;
 }
 
+static int check_mean(const trl_static_mean *mean, const char *name, trl_error *err)
+{
+    if (mean->count < 0 || mean->count > TRL_MEAN_MOST)
+        return trl__fail(err, TRL_EINVAL, "%s has %d numbers; at most %d", name, mean->count, TRL_MEAN_MOST);
+    for (int i = 0; i < mean->count; i++)
+        if (!isfinite(mean->value[i]))
+            return trl__fail(err, TRL_EINVAL, "%s: number %d is not finite", name, i + 1);
+    return 0;
+}
+
 static int check_cepstra(const trl_frontend_options *o, trl_error *err)
 {
     if (o->kind == TRL_MFCC && o->num_ceps > o->mel_bins)
@@ -324,12 +336,14 @@ static int check_cepstra(const trl_frontend_options *o, trl_error *err)
         return trl__fail(err, TRL_EINVAL, "lpc_order = %d: at most mel_bins = %d", o->lpc_order, o->mel_bins);
     if (o->energy_normalise && o->energy == TRL_ENERGY_NONE)
         return trl__fail(err, TRL_EINVAL, "energy_normalise needs energy = raw or windowed");
-    if (o->cmvn_prior_count < 0 || o->cmvn_prior_count > TRL_CMVN_MOST_PRIOR)
-        return trl__fail(err, TRL_EINVAL, "cmvn_prior has %d numbers; at most %d", o->cmvn_prior_count,
-                         TRL_CMVN_MOST_PRIOR);
-    for (int i = 0; i < o->cmvn_prior_count; i++)
-        if (!isfinite(o->cmvn_prior[i]))
-            return trl__fail(err, TRL_EINVAL, "cmvn_prior: number %d is not finite", i + 1);
+    int code = check_mean(&o->cmvn_prior, "cmvn_prior", err);
+    if (code == 0)
+        code = check_mean(&o->silence_mean, "silence_mean", err);
+    if (code < 0)
+        return code;
+    if (o->silence_mean.count > 0 && o->silence_mean.count != trl__frontend_statics(o))
+        return trl__fail(err, TRL_EINVAL, "silence_mean has %d numbers; the front end makes %d", o->silence_mean.count,
+                         trl__frontend_statics(o));
     if (o->cmvn == TRL_CMVN_LIVE && o->cmvn_variance)
         return trl__fail(err, TRL_EINVAL, "cmvn = live does not normalise the variance; take cmvn_variance = 0");
     if (o->cmvn == TRL_CMVN_SLIDING && o->cmvn_min_window > o->cmvn_window)
@@ -452,12 +466,13 @@ static void append(growing_text *text, const char *piece)
     text->size += length;
 }
 
-static void append_prior(growing_text *text, const trl_frontend_options *o)
+static void append_mean(growing_text *text, const trl_static_mean *mean, const char *name)
 {
     char value[64];
-    append(text, "cmvn_prior = ");
-    for (int i = 0; i < o->cmvn_prior_count; i++) {
-        trl__format_double(o->cmvn_prior[i], value);
+    append(text, name);
+    append(text, " = ");
+    for (int i = 0; i < mean->count; i++) {
+        trl__format_double(mean->value[i], value);
         append(text, i ? "," : "");
         append(text, value);
     }
@@ -467,8 +482,8 @@ static void append_prior(growing_text *text, const trl_frontend_options *o)
 static void append_field(growing_text *text, const trl_frontend_options *o, const field *f)
 {
     char value[64];
-    if (f->type == VALUE_PRIOR) {
-        append_prior(text, o);
+    if (f->type == VALUE_MEAN) {
+        append_mean(text, (const trl_static_mean *)(const void *)((const char *)o + f->offset), f->shown.name);
         return;
     }
     if (f->type == VALUE_CHOICE)

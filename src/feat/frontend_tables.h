@@ -51,6 +51,7 @@ struct trl_frontend {
     trl__affine affine;   /* options.transform, if it has rows */
 };
 
+int trl__frontend_statics(const trl_frontend_options *options); /* static coefficients */
 int trl__frontend_describe(const trl_frontend_options *options, char **out, trl_error *err);
 
 #endif

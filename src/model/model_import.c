@@ -137,6 +137,7 @@ int trl_model_set_frontend(trl_model *model, const char *description, trl_error 
     int code = trl_frontend_preset(&options, "mfcc", err);
     if (code < 0)
         return code;
+    options.silence = TRL_SILENCE_FILL;
     code = trl_frontend_parse(&options, description, "front end", err);
     if (code == 0)
         code = trl_frontend_create(&options, &frontend, err);

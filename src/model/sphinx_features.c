@@ -292,6 +292,7 @@ int trl__sphinx_features(trl__source *params, const trl_matrix *lda, int32_t dim
     int code = trl_frontend_preset(&r.o, "sphinx", err);
     if (code == 0 && params)
         code = read_params(&r, params);
+    r.o.silence = TRL_SILENCE_FILL;
     r.o.frame_ms = milliseconds(r.o.rate, r.length);
     r.o.shift_ms = milliseconds(r.o.rate, 1 / r.rate);
     if (code == 0)

@@ -54,6 +54,7 @@ int trl__view_apply(const trl__feature_view *v, const trl_matrix *frames, int32_
 static int parse(const char *description, trl_frontend_options *o, trl_error *err)
 {
     int code = trl_frontend_preset(o, "mfcc", err);
+    o->silence = TRL_SILENCE_FILL; /* as of models that don't say */
     return code < 0 ? code : trl_frontend_parse(o, description, "the features' front end", err);
 }
 
@@ -107,11 +108,8 @@ int trl__view_statics(const char *base, size_t *statics, trl_error *err)
     return 0;
 }
 
-int trl__view_from(const char *description, const char *base, trl__feature_view *v, trl_error *err)
+static int find_view(const char *description, const char *base, trl__feature_view *v, trl_error *err)
 {
-    *v = (trl__feature_view){0};
-    if (strcmp(description, base) == 0)
-        return 0;
     trl_frontend_options o;
     int code = parse(description, &o, err);
     if (code == 0)
@@ -129,6 +127,35 @@ int trl__view_from(const char *description, const char *base, trl__feature_view 
     trl__free(again);
     if (code < 0)
         trl__view_free(v);
+    return code;
+}
+
+/* The description of the frames of training. Means that a model is used with were not known then. */
+static int trained_with(const char *description, char **text, trl_error *err)
+{
+    trl_frontend_options o;
+    *text = NULL;
+    int code = parse(description, &o, err);
+    o.silence_mean.count = 0;
+    if (code == 0)
+        code = print(&o, text, err);
+    trl_matrix_free(&o.transform);
+    return code;
+}
+
+int trl__view_from(const char *description, const char *base, trl__feature_view *v, trl_error *err)
+{
+    *v = (trl__feature_view){0};
+    if (strcmp(description, base) == 0)
+        return 0;
+    char *wanted = NULL, *made = NULL;
+    int code = trained_with(description, &wanted, err);
+    if (code == 0)
+        code = trained_with(base, &made, err);
+    if (code == 0 && (!*base || strcmp(wanted, made) != 0))
+        code = find_view(wanted, *base ? made : base, v, err);
+    trl__free(wanted);
+    trl__free(made);
     return code;
 }
 

@@ -27,6 +27,13 @@ static const char *const described[] = {
     /* odd: the last frame of 1036 samples mirrors one that lies before its start */
     "rate=8000 frame_ms=10.2 shift_ms=37 snip_edges=0",
     "rate=8000 cmvn=speaker cmvn_variance=1 deltas=1",
+    "rate=8000 deltas=2 num_ceps=2 silence=fill silence_mean=3,-1",
+    "rate=8000 snip_edges=0 cmvn=sliding cmvn_window=30 cmvn_min_window=10 deltas=1 num_ceps=2 silence=fill "
+    "silence_mean=3,-1",
+    "rate=8000 cmvn=sliding cmvn_window=600 cmvn_min_window=100 cmvn_center=1 num_ceps=2 silence=fill "
+    "silence_mean=3,-1",
+    "preset=sphinx rate=8000 high_hz=3500 mel_bins=15 num_ceps=2 cmvn=live cmvn_prior=40,3 silence=fill "
+    "silence_mean=3,-1",
 };
 #define DESCRIBED (sizeof described / sizeof *described)
 
@@ -77,6 +84,8 @@ static void check_lengths(const trl_frontend *f, const char *what, const size_t 
     trl_extractor *one = extractor_of(f), *other = extractor_of(f);
     trl_cmvn *speaker = some_speaker((size_t)trl_frontend_static_dim(f));
     float *samples = make_signal(SIGNAL_SPEECH, MOST, RATE, 2);
+    memset(samples + 100, 0, 150 * sizeof *samples); /* digital zeros, short and long */
+    memset(samples + 1500, 0, 2400 * sizeof *samples);
     for (size_t i = 0; i < lengths; i++) {
         trl_matrix whole = in_one_go(one, samples, counts[i], speaker);
         assert_int_equal(whole.rows, trl_frontend_frames(f, counts[i]));
