@@ -22,13 +22,13 @@ int bam_options(const cli_command *command, const bam_mapping *mapping, const ba
         options->variance_floor = estimation->floor;
         options->iterations = estimation->iterations;
     }
-    return trl_bam_options_check(options, &err) < 0 ? cli_usage_error(command, "%s", err.text) : 0;
+    return trl_bam_options_check(options, &err) < 0 ? cli_refused(command, &err) : 0;
 }
 
 int bam_check_weights(const cli_command *command, const trl_bam_weights *weights)
 {
     trl_error err;
-    return trl_bam_weights_check(weights, &err) < 0 ? cli_usage_error(command, "%s", err.text) : 0;
+    return trl_bam_weights_check(weights, &err) < 0 ? cli_refused(command, &err) : 0;
 }
 
 void bam_print_table(FILE *out, const trl_bam_counts *counts, int order, int what)
@@ -63,7 +63,7 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     if (v->no_text)
         reading.need_text = 0;
     if (code == 0 && trl_align_options_check(&in->aligning, &err) < 0)
-        code = cli_usage_error(command, "%s", err.text);
+        code = cli_refused(command, &err);
     if (code == 0)
         code = cli_pool(common, &in->pool);
     if (code == 0 && trl_model_import(arguments[0], NULL, &in->model, &err) < 0)

@@ -56,6 +56,16 @@ int cli_failure(const trl_error *err)
     return EXIT_FAILED;
 }
 
+int cli_refused(const cli_command *command, const trl_error *err)
+{
+    return err->code == TRL_ENOMEM ? cli_failure(err) : cli_usage_error(command, "%s", err->text);
+}
+
+void cli_out_of_memory(void)
+{
+    exit(cli_failure(&(trl_error){TRL_ENOMEM, "out of memory"}));
+}
+
 int cli_no_terminal(const cli_command *command, const char *output)
 {
     if ((output && strcmp(output, "-") != 0) || !isatty(STDOUT_FILENO))
@@ -114,8 +124,9 @@ char *cli_with_ending(const char *path, const char *ending)
 {
     size_t size = strlen(path) + strlen(ending) + 1;
     char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s", path, ending);
+    if (!text)
+        cli_out_of_memory();
+    snprintf(text, size, "%s%s", path, ending);
     return text;
 }
 
@@ -136,15 +147,16 @@ char *cli_cut_lines(const char *text)
 {
     char *copy = NULL;
     size_t size;
-    FILE *out = open_memstream(&copy, &size);
-    while (out && *text) {
+    FILE *out = cli_text_open(&copy, &size);
+    while (*text) {
         size_t length = strcspn(text, "\n");
         cut_line(out, text, length);
         text += length;
         if (*text == '\n')
             fputc(*text++, out);
     }
-    return out && fclose(out) == 0 ? copy : NULL;
+    cli_text_close(out);
+    return copy;
 }
 
 int cli_pool(const cli_common *common, trl_pool **pool)
@@ -258,7 +270,10 @@ static int store(const cli_command *command, const cli_option *option, void *val
     case CLI_DEVICE: {
         trl_error err;
         *(const char **)(void *)place = text;
-        return trl_device_check_name(text, &err) < 0 ? cli_usage_error(command, "--%s: %s", option->name, err.text) : 0;
+        if (trl_device_check_name(text, &err) == 0)
+            return 0;
+        return err.code == TRL_ENOMEM ? cli_failure(&err)
+                                      : cli_usage_error(command, "--%s: %s", option->name, err.text);
     }
     case CLI_LIST: {
         cli_list *list = (cli_list *)(void *)place;

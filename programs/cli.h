@@ -78,6 +78,12 @@ int cli_run(const cli_command *command, int argc, char **argv);
 int cli_usage_error(const cli_command *command, const char *format, ...) TRL_PRINTF(2, 3);
 int cli_failure(const trl_error *err);
 
+/* What an option says was refused by the library: a usage error, unless memory ran out (EXIT_FAILED). */
+int cli_refused(const cli_command *command, const trl_error *err);
+
+/* Says so and ends the command with EXIT_FAILED: where there is nothing to clean up, or nobody who could be told. */
+_Noreturn void cli_out_of_memory(void);
+
 /* For results that are no text: an exit code when they would go to a terminal, else 0. */
 int cli_no_terminal(const cli_command *command, const char *output);
 
@@ -95,12 +101,15 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
  * trl_file_create. */
 int cli_check_output(const char *path, trl_error *err);
 
-/* MODEL and ".journal": a name beside another; freed by free(). NULL: out of memory. */
+/* MODEL and ".journal": a name beside another; freed by free(). */
 char *cli_with_ending(const char *path, const char *ending);
 
-/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed by free(). NULL: out of
- * memory. */
+/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed by free(). */
 char *cli_cut_lines(const char *text);
+
+/* cli_text.c: a text that grows as it is printed. It is whole at the close, and the caller's to free. */
+FILE *cli_text_open(char **text, size_t *size);
+void cli_text_close(FILE *out);
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
 int cli_pool(const cli_common *common, trl_pool **pool);

@@ -4,41 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_short; /* 1: an allocation has failed. Only the main thread makes JSON. */
-
 static void *allocate(size_t size)
 {
     void *block = malloc(size);
-    is_short |= block == NULL;
+    if (!block)
+        cli_out_of_memory();
     return block;
 }
 
-void cli_json_watch(void)
+void cli_json_begin(void)
 {
     json_set_alloc_funcs(allocate, free);
-}
-
-int cli_json_check(trl_error *err)
-{
-    return is_short ? cli_error(err, TRL_ENOMEM, "out of memory") : 0;
 }
 
 json_t *cli_json_string(const char *text)
 {
     json_t *string = text ? json_string(text) : json_null();
-    return string || is_short ? string : json_string("\xEF\xBF\xBD");
+    return string ? string : json_string("\xEF\xBF\xBD");
 }
 
 char *cli_json_text(json_t *value, size_t flags, trl_error *err)
 {
     char *text = value ? json_dumps(value, flags) : NULL;
     json_decref(value);
-    if (!is_short && text)
-        return text;
-    free(text);
-    if (cli_json_check(err) == 0)
+    if (!text)
         cli_error(err, TRL_EINVAL, "a text that is not UTF-8, or a number that is none, can't be written as JSON");
-    return NULL;
+    return text;
 }
 
 int cli_json_write(json_t *value, size_t flags, trl_file *file, trl_error *err)

@@ -69,7 +69,7 @@ static int set_options(job *j)
     j->writing.cue_pause = v->cue_pause;
     if (code == 0 &&
         (trl_align_options_check(o, &err) < 0 || trl_alignment_writer_options_check(&j->writing, &err) < 0))
-        code = cli_usage_error(&cmd_align, "%s", err.text);
+        code = cli_refused(&cmd_align, &err);
     return code;
 }
 
@@ -88,7 +88,7 @@ static int open_writer(job *j)
     const char *formats = j->values->to ? j->values->to : "textgrid";
     j->writing.model = j->model;
     int code = trl_alignment_writer_open(j->values->output, formats, &j->writing, &j->writer, &err);
-    return code == TRL_EINVAL ? cli_usage_error(&cmd_align, "%s", err.text) : code < 0 ? cli_failure(&err) : 0;
+    return code == TRL_EINVAL ? cli_refused(&cmd_align, &err) : code < 0 ? cli_failure(&err) : 0;
 }
 
 static int make_counters(job *j)

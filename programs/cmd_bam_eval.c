@@ -67,7 +67,7 @@ static int check_options(const struct eval_values *v)
     trl_bam_run defaults = {.weights = trl_bam_weights_defaults()};
     trl_bam_weights w = choose_weights(v, &defaults);
     trl_error err;
-    return trl_bam_weights_check(&w, &err) < 0 ? cli_usage_error(&cmd_bam_eval, "%s", err.text) : 0;
+    return trl_bam_weights_check(&w, &err) < 0 ? cli_refused(&cmd_bam_eval, &err) : 0;
 }
 
 static int draw(const struct eval_values *v, const bam_curve_point *points, size_t count, double first_pass)

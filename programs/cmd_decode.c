@@ -107,7 +107,7 @@ static int set_options(job *j)
     if (code == 0 && v->pid != 0 && !(v->follow > 0))
         code = cli_usage_error(&cmd_decode, "--pid says when a file that grows has ended: give --follow, too");
     if (code == 0 && trl_decode_options_check(o, &err) < 0)
-        code = cli_usage_error(&cmd_decode, "%s", err.text);
+        code = cli_refused(&cmd_decode, &err);
     return code;
 }
 
@@ -467,7 +467,7 @@ static int decode_live(const job *j)
     live.options.decode = j->options;
     live.options.pause = v->pause;
     if (trl_decode_stream_options_check(&live.options, &err) < 0)
-        return cli_usage_error(&cmd_decode, "%s", err.text);
+        return cli_refused(&cmd_decode, &err);
     return live_decode(&live, j->model, j->graph);
 }
 

@@ -123,7 +123,7 @@ static int choose_drawn(job *j, const char *path)
         return 0;
     trl_error err;
     if (plot_check_name(j->values->plot, &err) < 0)
-        return cli_usage_error(&cmd_features, "%s", err.text);
+        return cli_refused(&cmd_features, &err);
     if (strcmp(path, "-") == 0)
         return cli_usage_error(&cmd_features, "--plot reads the sound twice: name a file, not standard input");
     j->drawn = j->values->utterance;

@@ -124,7 +124,7 @@ static int show_unit(const trl_model *model, int32_t unit, int gaussians)
 static void print_text(const char *label, const char *text)
 {
     char *cut = cli_cut_lines(text);
-    size_t length = cut ? strlen(cut) : 0;
+    size_t length = strlen(cut);
     while (length > 0 && cut[length - 1] == '\n')
         length--;
     if (length > 0)

@@ -24,11 +24,6 @@ typedef struct job {
     trl_error no_plots; /* code 0: there are */
 } job;
 
-static int out_of_memory(trl_error *err)
-{
-    return cli_error(err, TRL_ENOMEM, "out of memory");
-}
-
 /* ---- Reading ---- */
 
 /* *text is the caller's. TRL_ENOENT: there is no such file. */
@@ -43,19 +38,14 @@ static int read_text(const char *path, char **text, size_t *size, trl_error *err
         fclose(file);
         return code;
     }
-    FILE *copy = open_memstream(text, size);
+    FILE *copy = cli_text_open(text, size);
     char bytes[65536];
-    size_t got = copy ? fread(bytes, 1, sizeof bytes, file) : 0;
-    for (; got > 0; got = fread(bytes, 1, sizeof bytes, file))
-        if (fwrite(bytes, 1, got, copy) != got)
-            break;
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        fwrite(bytes, 1, got, copy);
     int failed = ferror(file), reason = errno;
     fclose(file);
-    if (failed)
-        cli_error(err, TRL_EIO, "%s: can't read it: %s", path, strerror(reason));
-    if (!copy || fclose(copy) != 0 || got > 0)
-        return out_of_memory(err);
-    return failed ? TRL_EIO : 0;
+    cli_text_close(copy);
+    return failed ? cli_error(err, TRL_EIO, "%s: can't read it: %s", path, strerror(reason)) : 0;
 }
 
 /* A journal that is not there is no fault, unless it was asked for. */
@@ -87,6 +77,8 @@ static void draw_plots(job *j)
 {
     for (int p = 0; p < REPORT_PLOTS && j->no_plots.code == 0; p++)
         report_plot_draw((report_plot)p, &j->story, &j->plots[p], &j->no_plots);
+    if (j->no_plots.code == TRL_ENOMEM)
+        cli_out_of_memory();
 }
 
 static int write_page(job *j, trl_error *err)
@@ -101,12 +93,9 @@ static int write_page(job *j, trl_error *err)
         in.plots[p] = j->plots[p];
     char *page = NULL;
     size_t size;
-    FILE *out = open_memstream(&page, &size);
-    int code = out ? report_page_write(out, &in, err) : out_of_memory(err);
-    if (out && fclose(out) != 0 && code == 0)
-        code = out_of_memory(err);
-    if (code == 0)
-        code = cli_json_check(err);
+    FILE *out = cli_text_open(&page, &size);
+    int code = report_page_write(out, &in, err);
+    cli_text_close(out);
     if (code == 0)
         code = cli_save(j->output, page, size, err);
     free(page);
@@ -127,8 +116,6 @@ static int say_remarks(const job *j)
 
 static int report(job *j, trl_error *err)
 {
-    if (!j->journal || !j->output)
-        return out_of_memory(err);
     int code = read_story(j, err);
     if (code < 0)
         return code;
@@ -145,8 +132,8 @@ static int run(void *values, int count, char **arguments)
     trl_error err;
     job j = {.values = v,
              .path = arguments[0],
-             .journal = v->journal ? strdup(v->journal) : cli_with_ending(arguments[0], ".journal"),
-             .output = v->output ? strdup(v->output) : cli_with_ending(arguments[0], ".html")};
+             .journal = v->journal ? cli_with_ending(v->journal, "") : cli_with_ending(arguments[0], ".journal"),
+             .output = v->output ? cli_with_ending(v->output, "") : cli_with_ending(arguments[0], ".html")};
     int code = report(&j, &err) < 0 ? cli_failure(&err) : say_remarks(&j);
     if (code != EXIT_FAILED)
         cli_say(&v->common, "%zu iterations, %zu with times -> %s", j.story.count, j.story.timed, j.output);

@@ -214,7 +214,7 @@ static int set_options(job *j)
     o->model.silence = v->silence ? v->silence : o->model.silence;
     o->model.noise = v->noise ? v->noise : o->model.noise;
     if (code == 0 && trl_train_options_check(o, &err) < 0)
-        code = cli_usage_error(&cmd_train, "%s", err.text);
+        code = cli_refused(&cmd_train, &err);
     if (code == 0)
         warn_of_options(v);
     return code;
@@ -422,7 +422,7 @@ static int run(void *values, int count, char **arguments)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
     j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
     j.journal = cli_with_ending(j.values->output, ".journal");
-    int code = j.folder && j.journal ? prepare(&j, arguments) : EXIT_FAILED;
+    int code = prepare(&j, arguments);
     if (code == 0)
         code = train(&j, arguments[1]);
     trl_lexicon_destroy(j.lexicon);

@@ -14,7 +14,7 @@ static int apply_settings(const cli_command *command, const cli_list *settings, 
             return cli_usage_error(command, "--set takes KEY=VALUE, not '%s'", settings->items[i]);
         snprintf(key, sizeof key, "%.*s", (int)(equals - settings->items[i]), settings->items[i]);
         if (trl_frontend_set(o, key, equals + 1, &err) < 0)
-            return cli_usage_error(command, "%s", err.text);
+            return cli_refused(command, &err);
     }
     return 0;
 }
@@ -40,7 +40,7 @@ int frontend_input_create(const cli_command *command, const frontend_input *inpu
     trl_error err;
     trl_frontend_options o;
     if (trl_frontend_preset(&o, input->preset ? input->preset : "mfcc", &err) < 0)
-        return cli_usage_error(command, "%s", err.text);
+        return cli_refused(command, &err);
     int code = 0;
     for (size_t i = 0; code == 0 && first && first[i]; i += 2)
         code = trl_frontend_set(&o, first[i], first[i + 1], &err) < 0 ? cli_failure(&err) : 0;
@@ -55,7 +55,7 @@ int frontend_input_create(const cli_command *command, const frontend_input *inpu
         code = trl_feature_read_matrix(input->transform, &o.transform, &err) < 0 ? cli_failure(&err) : 0;
     }
     if (code == 0 && trl_frontend_create(&o, frontend, &err) < 0)
-        code = cli_usage_error(command, "%s", err.text);
+        code = cli_refused(command, &err);
     trl_matrix_free(&o.transform);
     return code;
 }

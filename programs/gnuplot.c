@@ -34,11 +34,16 @@ static int start(const drawing *d, pid_t *child, trl_error *err)
 {
     char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: not with the user's own settings */
     posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fileno(d->script), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(d->picture), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(d->messages), STDERR_FILENO);
-    int code = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code == 0)
+        code = posix_spawn_file_actions_adddup2(&actions, fileno(d->script), STDIN_FILENO);
+    if (code == 0)
+        code = posix_spawn_file_actions_adddup2(&actions, fileno(d->picture), STDOUT_FILENO);
+    if (code == 0)
+        code = posix_spawn_file_actions_adddup2(&actions, fileno(d->messages), STDERR_FILENO);
+    if (code == ENOMEM)
+        cli_out_of_memory();
+    code = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     return code == 0
                ? 0
@@ -99,11 +104,19 @@ static void close_file(FILE *file)
         fclose(file);
 }
 
+static FILE *temporary(void)
+{
+    FILE *file = tmpfile();
+    if (!file && errno == ENOMEM)
+        cli_out_of_memory();
+    return file;
+}
+
 int gnuplot_draw(const char *terminal, gnuplot_script *write, const void *user, char **picture, size_t *size,
                  trl_error *err)
 {
     *picture = NULL;
-    drawing d = {tmpfile(), tmpfile(), tmpfile()};
+    drawing d = {temporary(), temporary(), temporary()};
     int code = d.script && d.picture && d.messages
                    ? 0
                    : cli_error(err, TRL_EIO, "can't make a temporary file: %s", strerror(errno));

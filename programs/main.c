@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 {
     occupy_streams();
     return_large_blocks();
-    cli_json_watch();
+    cli_json_begin();
     if (argc < 2) {
         help_overview(stderr);
         return EXIT_USAGE;

@@ -331,7 +331,7 @@ static void write_tree(FILE *out, const trl_model *model)
 static void write_model_text(FILE *out, const char *title, const char *text)
 {
     char *cut = cli_cut_lines(text);
-    if (cut && *cut) {
+    if (*cut) {
         fprintf(out, "<h3>%s</h3>\n<pre>\n", title);
         html_text(out, cut);
         fputs("</pre>\n", out);

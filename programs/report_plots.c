@@ -230,8 +230,8 @@ static char *with_own_ids(const char *svg, const char *name)
     static const char *const before[] = {" id='", " id=\"", "href='#"};
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    while (out && *svg) {
+    FILE *out = cli_text_open(&text, &size);
+    while (*svg) {
         size_t length = 1;
         int id = 0;
         for (size_t i = 0; !id && i < sizeof before / sizeof *before; i++)
@@ -242,8 +242,7 @@ static char *with_own_ids(const char *svg, const char *name)
         fprintf(out, "%.*s%s%s", (int)length, svg, id ? name : "", id ? "-" : "");
         svg += length;
     }
-    if (out)
-        fclose(out);
+    cli_text_close(out);
     return text;
 }
 

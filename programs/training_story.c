@@ -148,10 +148,7 @@ static int each_line(training_story *story, const char *text, size_t size, const
         stop = stop ? stop : end;
         int number;
         json_t *line = stop > text ? parse_line(story, text, (size_t)(stop - text), &number, at) : NULL;
-        code = cli_json_check(err);
-        if (code < 0)
-            json_decref(line);
-        else if (line)
+        if (line)
             code = use(story, line, number, at, err);
         text = stop < end ? stop + 1 : end;
     }

@@ -31,7 +31,7 @@ typedef struct training_story {
     size_t remark_count; /* all, kept or not */
 } training_story;
 
-/* `name` stands for the text in remarks. Both return 0 or TRL_ENOMEM; what is no line of a training is no failure. */
+/* `name` stands for the text in remarks. Both return 0 or TRL_ENOMEM. */
 int story_add_history(training_story *story, const char *text, size_t size, const char *name, trl_error *err);
 
 /* Lines of iterations that the history has, with the same results: others are of another training. */

@@ -88,13 +88,16 @@ static void describe(int format, char *text, size_t size)
 
 /* One at a time: libsndfile notes why a file can't be opened in variables that all threads share. The file's first bytes have
  * been read by then; Ogg reads its end too, and others wait for that. */
-static SNDFILE *open_decoder(trl_audio *audio)
+static int start_sndfile(trl_audio *audio, trl_error *err)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
-    SNDFILE *file = sf_open_virtual(&trl__sound_source_io, SFM_READ, &audio->format, &audio->source);
+    audio->file = sf_open_virtual(&trl__sound_source_io, SFM_READ, &audio->format, &audio->source);
+    int memory_is_short = !audio->file && strstr(sf_strerror(NULL), "malloc"); /* it has no public number */
     pthread_mutex_unlock(&mutex);
-    return file;
+    if (audio->file)
+        return 0;
+    return memory_is_short ? trl__fail_memory(err) : trl__sound_header_explain(&audio->source, err);
 }
 
 static int start_media(trl_audio *audio, const trl__media_kind *kind, trl_error *err)
@@ -113,8 +116,7 @@ static int start_decoder(trl_audio *audio, trl_error *err)
     const trl__media_kind *kind = trl__media_kind_of(&audio->source);
     audio->source.position = 0;
     audio->format = (SF_INFO){0};
-    audio->file = kind ? NULL : open_decoder(audio);
-    int rc = kind ? start_media(audio, kind, err) : audio->file ? 0 : trl__sound_header_explain(&audio->source, err);
+    int rc = kind ? start_media(audio, kind, err) : start_sndfile(audio, err);
     if (rc < 0)
         return rc;
     if (audio->format.channels < 1 || audio->format.samplerate < 1 || audio->format.frames < 0 ||

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define MAGIC "trl-run\2"
 #define HEAD (8 + 8 * TRL__RUN_TAGS)
@@ -76,6 +77,8 @@ static int flush(trl__run_writer *w, trl_error *err)
         TRL_GROW(w->index, w->index_capacity, w->index_used + entry) < 0)
         return trl__fail_memory(err);
     size_t packed = ZSTD_compress2(w->zstd, w->packed, w->packed_capacity, w->block, w->used);
+    if (ZSTD_getErrorCode(packed) == ZSTD_error_memory_allocation)
+        return trl__fail_memory(err);
     if (ZSTD_isError(packed))
         return trl__fail(err, TRL_EIO, "packing failed: %s", ZSTD_getErrorName(packed));
     unsigned char *at = w->index + w->index_used;
@@ -288,6 +291,8 @@ static int unpack_next(trl__run_cursor *c, trl_error *err)
     if (code < 0)
         return code;
     size_t size = ZSTD_decompressDCtx(c->zstd, c->block, b->size, c->packed, b->packed);
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+        return trl__fail_memory(err);
     if (ZSTD_isError(size) || size != b->size)
         return trl__fail_byte(err, TRL_ECORRUPT, c->run->name, b->offset, "a block is damaged (%s)",
                               ZSTD_isError(size) ? ZSTD_getErrorName(size) : "another size");

@@ -5,9 +5,9 @@
 #include "base/text_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,16 @@
 
 #define FIRST_LINE "trellis checkpoint 2"
 
+/* Names in the folder. */
+#define RECORD "checkpoint"
+#define FEATURES "features.trf"
+#define CARRIED "carried.tra"
+#define MODEL "iteration-%d.trm"
+#define ALIGNMENTS "iteration-%d.tra"
+#define SPEAKERS "iteration-%d.trs"
+#define LEXICON "stage-%d.lexicon"
+#define NAME_SIZE 64
+
 static char *join(const char *folder, const char *name)
 {
     size_t size = strlen(folder) + strlen(name) + 2;
@@ -27,15 +37,10 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static char *in_folder(const trl__checkpoint *c, const char *format, ...) TRL_PRINTF(2, 3);
-
-static char *in_folder(const trl__checkpoint *c, const char *format, ...)
+static char *in_folder(const trl__checkpoint *c, const char *format, int number)
 {
-    char name[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
-    va_end(arguments);
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, format, number);
     char *path = join(c->folder, name);
     if (path)
         (void)trl__guard_own(path, NULL); /* one that was read is refused when it is written */
@@ -44,32 +49,32 @@ static char *in_folder(const trl__checkpoint *c, const char *format, ...)
 
 char *trl__checkpoint_features(const trl__checkpoint *c)
 {
-    return in_folder(c, "features.trf");
+    return in_folder(c, FEATURES, 0);
 }
 
 char *trl__checkpoint_model(const trl__checkpoint *c, int iteration)
 {
-    return in_folder(c, "iteration-%d.trm", iteration);
+    return in_folder(c, MODEL, iteration);
 }
 
 char *trl__checkpoint_alignments(const trl__checkpoint *c, int iteration)
 {
-    return in_folder(c, "iteration-%d.tra", iteration);
+    return in_folder(c, ALIGNMENTS, iteration);
 }
 
 char *trl__checkpoint_speakers(const trl__checkpoint *c, int iteration)
 {
-    return in_folder(c, "iteration-%d.trs", iteration);
+    return in_folder(c, SPEAKERS, iteration);
 }
 
 char *trl__checkpoint_lexicon(const trl__checkpoint *c, int stage)
 {
-    return in_folder(c, "stage-%d.lexicon", stage);
+    return in_folder(c, LEXICON, stage);
 }
 
 char *trl__checkpoint_carried(const trl__checkpoint *c)
 {
-    return in_folder(c, "carried.tra");
+    return in_folder(c, CARRIED, 0);
 }
 
 /* ---- The folder ---- */
@@ -113,47 +118,51 @@ int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error 
     return 0;
 }
 
-static void remove_file(char *path)
+/* ---- What is not needed any more: removed without memory, so that a lack of it leaves nothing behind ---- */
+
+static int open_folder(const trl__checkpoint *c)
 {
-    if (path)
-        unlink(path);
-    trl__free(path);
+    return open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void remove_iteration(const trl__checkpoint *c, int iteration)
+static void remove_file(int folder, const char *format, int number)
 {
-    remove_file(trl__checkpoint_model(c, iteration));
-    remove_file(trl__checkpoint_alignments(c, iteration));
-    remove_file(trl__checkpoint_speakers(c, iteration));
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, format, number);
+    unlinkat(folder, name, 0);
 }
 
-static void remove_iterations(const trl__checkpoint *c)
+static void remove_iteration(int folder, int iteration)
 {
-    remove_file(in_folder(c, "checkpoint"));
-    remove_file(trl__checkpoint_carried(c));
+    remove_file(folder, MODEL, iteration);
+    remove_file(folder, ALIGNMENTS, iteration);
+    remove_file(folder, SPEAKERS, iteration);
+}
+
+static void remove_iterations(const trl__checkpoint *c, int folder)
+{
+    unlinkat(folder, RECORD, 0);
+    unlinkat(folder, CARRIED, 0);
     for (int stage = 0; stage < TRL_MOST_STAGES; stage++)
-        remove_file(trl__checkpoint_lexicon(c, stage));
-    remove_iteration(c, 0);                /* alignments of a model that was given */
-    remove_iteration(c, c->iteration - 1); /* a kill came before it was removed */
-    remove_iteration(c, c->iteration);
-    remove_iteration(c, c->iteration + 1); /* begun, not finished */
-}
-
-static int is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+        remove_file(folder, LEXICON, stage);
+    remove_iteration(folder, 0);                /* alignments of a model that was given */
+    remove_iteration(folder, c->iteration - 1); /* a kill came before it was removed */
+    remove_iteration(folder, c->iteration);
+    remove_iteration(folder, c->iteration + 1); /* begun, not finished */
 }
 
 /* Everything that a training may have put there, but not features that were its input. */
 static void remove_all(const trl__checkpoint *c, const char *given)
 {
-    char *features = trl__checkpoint_features(c);
-    remove_iterations(c);
-    if (given && features && is_same_file(given, features))
-        trl__free(features);
-    else
-        remove_file(features);
+    struct stat x, y;
+    int folder = open_folder(c);
+    if (folder < 0)
+        return;
+    remove_iterations(c, folder);
+    if (!given || stat(given, &x) != 0 || fstatat(folder, FEATURES, &y, 0) != 0 || x.st_dev != y.st_dev ||
+        x.st_ino != y.st_ino)
+        unlinkat(folder, FEATURES, 0);
+    close(folder);
     rmdir(c->folder);
 }
 
@@ -208,19 +217,22 @@ static int parse(const char *path, trl__text *text, record *r, trl_error *err)
     return 0;
 }
 
+/* Without memory too, since it tells what there is to remove. */
 static int read_record(const trl__checkpoint *c, record *r, trl_error *err)
 {
-    char *path = in_folder(c, "checkpoint");
-    if (!path)
-        return trl__fail_memory(err);
-    trl__text text;
-    int code = trl__text_read(path, &text, err);
-    if (code == 0) {
-        code = parse(path, &text, r, err);
-        trl__text_free(&text);
-    }
-    trl__free(path);
-    return code;
+    char path[4096], bytes[1024];
+    snprintf(path, sizeof path, "%s/" RECORD, c->folder);
+    int folder = open_folder(c), file = folder < 0 ? -1 : openat(folder, RECORD, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, bytes, sizeof bytes - 1);
+    int code = size < 0 ? trl__fail_errno(err, path, "can't read the checkpoint") : 0;
+    if (file >= 0)
+        close(file);
+    if (folder >= 0)
+        close(folder);
+    if (code < 0)
+        return code;
+    bytes[size] = '\0';
+    return parse(path, &(trl__text){.bytes = bytes, .size = (size_t)size}, r, err);
 }
 
 int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
@@ -242,22 +254,30 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
     c->stage = r.stage;
     c->stage_first = r.stage_first;
     c->settled = r.settled;
-    remove_iteration(c, c->iteration - 1);
+    int folder = open_folder(c);
+    if (folder >= 0) {
+        remove_iteration(folder, c->iteration - 1);
+        close(folder);
+    }
     return 0;
 }
 
 void trl__checkpoint_forget(trl__checkpoint *c)
 {
     record r = {0};
+    int folder = open_folder(c);
+    if (folder < 0)
+        return;
     if (read_record(c, &r, NULL) == 0)
         c->iteration = r.iteration;
-    remove_iterations(c);
+    remove_iterations(c, folder);
+    close(folder);
     c->iteration = 0;
 }
 
 int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
 {
-    char *path = in_folder(c, "checkpoint");
+    char *path = in_folder(c, RECORD, 0);
     if (!path)
         return trl__fail_memory(err);
     trl_file *file;
@@ -274,26 +294,27 @@ int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
     trl__free(path);
     if (code < 0)
         return code;
-    if (c->iteration > 0 && c->iteration != iteration)
-        remove_iteration(c, c->iteration);
+    int folder = c->iteration > 0 && c->iteration != iteration ? open_folder(c) : -1;
+    if (folder >= 0) {
+        remove_iteration(folder, c->iteration);
+        close(folder);
+    }
     c->iteration = iteration;
     return 0;
 }
 
 int trl_train_interrupted(const char *folder)
 {
-    char *path = join(folder, "checkpoint");
-    int there = path && access(path, F_OK) == 0;
-    trl__free(path);
+    const trl__checkpoint c = {.folder = (char *)(uintptr_t)folder};
+    int fd = open_folder(&c), there = fd >= 0 && faccessat(fd, RECORD, F_OK, 0) == 0;
+    if (fd >= 0)
+        close(fd);
     return there;
 }
 
 void trl_train_clean(const char *folder, const char *features)
 {
-    trl__checkpoint *c;
-    if (trl__checkpoint_create(folder, &c, NULL) < 0)
-        return;
-    trl__checkpoint_forget(c);
-    remove_all(c, features);
-    trl__checkpoint_destroy(c);
+    trl__checkpoint c = {.folder = (char *)(uintptr_t)folder};
+    trl__checkpoint_forget(&c);
+    remove_all(&c, features);
 }

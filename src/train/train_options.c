@@ -120,21 +120,21 @@ static const char *method_name(int em)
 char *trl__train_options_print(const trl_train_options *o)
 {
     char text[3000];
-    snprintf(text, sizeof text,
-             "stages = %s\nem = %s\ncomponents = %d\ntotal_gaussians = %" PRId64
-             "\noccupancy_power = %.9g\niterations = %d\nmargin = %d\naudit = %.9g\nbeam = %.9g\nbest_component = %d\n"
-             "variance_floor = %.9g\nleast_count = %.9g\nvariance_prior = %.9g\nseed = %" PRIu64
-             "\nunknown_words = %d\nchannel = %d\nstates = %d\nsilence_states = %d\nsilence_topology = %d\n"
-             "word_positions = %d\nself_loop = %.9g\nsilence_between = %.9g\nsilence = %.200s\nnoise = %.200s\n"
-             "context = %d %d\nquestions = %.200s\nleaves = %d\nleast_leaf_frames = %.9g\nleast_gain = %.9g\n"
-             "varmix = %.9g %.9g\ncontext_gaussians = %" PRId64
-             "\nsample_frames = %.9g\nlda_splice = %d\nlda_dim = %d\n",
-             o->stages, method_name(o->em), o->components, o->total_gaussians, o->occupancy_power,
-             trl_train_iterations(o), o->margin, o->audit, o->beam, o->best_component, o->variance_floor,
-             o->least_count, o->variance_prior, o->seed, o->unknown_words, o->channel, o->model.states,
-             o->model.silence_states, o->model.silence_topology, o->model.word_positions, o->model.self_loop,
-             o->model.silence_between, o->model.silence, o->model.noise, o->context_left, o->context_right,
-             o->questions ? "given" : "made", o->leaves, o->least_leaf_frames, o->least_gain, o->varmix_alpha,
-             o->varmix_beta, o->context_gaussians, o->sample_frames, o->lda_splice, o->lda_dim);
-    return trl__strdup(text);
+    int length = snprintf(
+        text, sizeof text,
+        "stages = %s\nem = %s\ncomponents = %d\ntotal_gaussians = %" PRId64
+        "\noccupancy_power = %.9g\niterations = %d\nmargin = %d\naudit = %.9g\nbeam = %.9g\nbest_component = %d\n"
+        "variance_floor = %.9g\nleast_count = %.9g\nvariance_prior = %.9g\nseed = %" PRIu64
+        "\nunknown_words = %d\nchannel = %d\nstates = %d\nsilence_states = %d\nsilence_topology = %d\n"
+        "word_positions = %d\nself_loop = %.9g\nsilence_between = %.9g\nsilence = %.200s\nnoise = %.200s\n"
+        "context = %d %d\nquestions = %.200s\nleaves = %d\nleast_leaf_frames = %.9g\nleast_gain = %.9g\n"
+        "varmix = %.9g %.9g\ncontext_gaussians = %" PRId64 "\nsample_frames = %.9g\nlda_splice = %d\nlda_dim = %d\n",
+        o->stages, method_name(o->em), o->components, o->total_gaussians, o->occupancy_power, trl_train_iterations(o),
+        o->margin, o->audit, o->beam, o->best_component, o->variance_floor, o->least_count, o->variance_prior, o->seed,
+        o->unknown_words, o->channel, o->model.states, o->model.silence_states, o->model.silence_topology,
+        o->model.word_positions, o->model.self_loop, o->model.silence_between, o->model.silence, o->model.noise,
+        o->context_left, o->context_right, o->questions ? "given" : "made", o->leaves, o->least_leaf_frames,
+        o->least_gain, o->varmix_alpha, o->varmix_beta, o->context_gaussians, o->sample_frames, o->lda_splice,
+        o->lda_dim);
+    return length < 0 ? NULL : trl__strdup(text); /* so many numbers take printf some memory */
 }
