@@ -77,9 +77,8 @@ void trl__work_close(trl__work *w)
 static char *own_file(trl__work *w, const char *name)
 {
     char *path = trl__join_path(&w->names, w->folder, name);
-    if (path)
-        (void)trl__guard_own(path, NULL); /* one that was read is refused when it is written */
-    return path;
+    int code = path ? trl__guard_own(path, NULL) : TRL_ENOMEM; /* one that was read is refused when it is written */
+    return code == TRL_ENOMEM ? NULL : path;
 }
 
 char *trl__work_name(trl__work *w, const char *kind, size_t number)

@@ -174,13 +174,13 @@ static int claim_place(identity folder, const char *path, const char *resolved, 
     return 0;
 }
 
-/* The folder's end is a slash, or there is none: then it is the current one. */
-static int stat_folder(const char *path, struct stat *status)
+/* The folder's end is a slash, or there is none: then it is the current one. 1, 0 where there is no such folder, or TRL_ENOMEM. */
+static int stat_folder(const char *path, struct stat *status, trl_error *err)
 {
     trl__arena arena = {0};
     size_t length = (size_t)(trl__base_name(path) - path);
     char *folder = trl__arena_copy(&arena, length > 0 ? path : ".", length > 0 ? length : 1);
-    int code = folder ? stat(folder, status) : -1;
+    int code = folder ? stat(folder, status) == 0 : trl__fail_memory(err);
     trl__arena_free(&arena);
     return code;
 }
@@ -189,10 +189,11 @@ int trl__guard_output(const char *path, const char *resolved, trl__claim **out, 
 {
     struct stat folder;
     *out = NULL;
-    if (!atomic_load(&guard.on) || stat_folder(resolved, &folder) != 0)
-        return 0;
+    int code = atomic_load(&guard.on) ? stat_folder(resolved, &folder, err) : 0;
+    if (code <= 0)
+        return code;
     pthread_mutex_lock(&guard.lock);
-    int code = claim_place(identity_of(&folder), path, resolved, out, err);
+    code = claim_place(identity_of(&folder), path, resolved, out, err);
     pthread_mutex_unlock(&guard.lock);
     return code;
 }
@@ -223,10 +224,11 @@ static int claim_own(identity folder, const char *path, trl_error *err)
 int trl__guard_own(const char *path, trl_error *err)
 {
     struct stat folder;
-    if (!atomic_load(&guard.on) || stat_folder(path, &folder) != 0)
-        return 0;
+    int code = atomic_load(&guard.on) ? stat_folder(path, &folder, err) : 0;
+    if (code <= 0)
+        return code;
     pthread_mutex_lock(&guard.lock);
-    int code = claim_own(identity_of(&folder), path, err);
+    code = claim_own(identity_of(&folder), path, err);
     pthread_mutex_unlock(&guard.lock);
     return code;
 }

@@ -42,8 +42,10 @@ static char *in_folder(const trl__checkpoint *c, const char *format, int number)
     char name[NAME_SIZE];
     snprintf(name, sizeof name, format, number);
     char *path = join(c->folder, name);
-    if (path)
-        (void)trl__guard_own(path, NULL); /* one that was read is refused when it is written */
+    if (path && trl__guard_own(path, NULL) == TRL_ENOMEM) { /* one that was read is refused when it is written */
+        trl__free(path);
+        path = NULL;
+    }
     return path;
 }
 
