@@ -61,8 +61,7 @@ int fst_run(void *values, int count, char **arguments)
     int code = job.v->no_result ? 0 : cli_no_terminal(job.v->command, job.v->output);
     if (code == 0)
         code = read_machines(&job);
-    trl_file_protect_inputs(
-        1); /* machines are in memory whole: the result may be written over one, as OpenFst's users do; not over a table */
+    trl_file_protect_inputs(1); /* anew: a machine is in memory whole, so the result may replace it */
     if (code == 0)
         code = job.v->work(&job);
     if (code == 0 && !job.v->no_result)
