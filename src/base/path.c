@@ -58,3 +58,14 @@ int trl__make_folder(const char *path, trl_error *err)
         return 0;
     return trl__fail_errno(err, path, "can't make this folder");
 }
+
+int trl__check_plain(const char *path, trl_error *err)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return 0;
+    if (S_ISDIR(status.st_mode))
+        return trl__fail(err, TRL_ENOENT, "%s: a folder, not a file", path);
+    return trl__fail(err, TRL_EFORMAT, "%s: not a regular file: a pipe or device might never end; save it as a file",
+                     path);
+}

@@ -22,4 +22,8 @@ int trl__name_fits(const char *name, const char *form);
 /* Makes the folder, unless it is there; the one it lies in must be. Returns 0, TRL_ENOENT, TRL_EIO. */
 int trl__make_folder(const char *path, trl_error *err);
 
+/* A file that a list names, before it is opened: a pipe or device might never end, or never begin. TRL_EFORMAT for
+ * these, TRL_ENOENT for a folder. One that is not there passes: whoever opens it says why. */
+int trl__check_plain(const char *path, trl_error *err);
+
 #endif

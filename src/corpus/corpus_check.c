@@ -156,12 +156,9 @@ static int look_at_file(recording *rec, trl_error *err)
     if (strcmp(rec->path, "-") == 0 || stat(rec->path, &status) != 0)
         return 0;
     rec->empty = S_ISREG(status.st_mode) && status.st_size == 0;
-    if (S_ISREG(status.st_mode))
-        return 0;
-    trl_error why; /* a pipe or device might never end */
-    int failure = S_ISDIR(status.st_mode) ? trl__fail(&why, TRL_ENOENT, "a folder, not a sound file")
-                                          : trl__fail(&why, TRL_EFORMAT, "not a regular file");
-    return keep_problem(rec->path, failure, &why, &rec->code, &rec->problem, err);
+    trl_error why;
+    int failure = trl__check_plain(rec->path, &why);
+    return failure == 0 ? 0 : keep_problem(rec->path, failure, &why, &rec->code, &rec->problem, err);
 }
 
 static int measure_recording(void *user, size_t index, int worker, trl_error *err)

@@ -8,6 +8,7 @@
 #include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/ordered.h"
+#include "base/path.h"
 #include "base/temporary_file.h"
 #include "feat/extract_work.h"
 
@@ -87,7 +88,8 @@ int trl_extract_samples(const trl_utterance *utterance, const trl_frontend *fron
                         size_t *count, trl_error *err)
 {
     trl_audio_options a = audio_options(utterance, frontend, channel);
-    return trl_audio_read_file(utterance->path, &a, NULL, samples, count, err);
+    int code = trl__check_plain(utterance->path, err);
+    return code < 0 ? code : trl_audio_read_file(utterance->path, &a, NULL, samples, count, err);
 }
 
 /* The sound in blocks, so that a long recording is never in memory as a whole. */
@@ -114,7 +116,9 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     trl_audio_info info;
     uint64_t samples;
     s->is_too_short = 0;
-    int code = trl_audio_open(u->path, &a, &info, &audio, err);
+    int code = trl__check_plain(u->path, err);
+    if (code == 0)
+        code = trl_audio_open(u->path, &a, &info, &audio, err);
     if (code < 0)
         return code;
     trl_extractor_set_noise(w->extractor, trl__hash(u->id, strlen(u->id))); /* each utterance its own */

@@ -167,6 +167,12 @@ static int parse_text(scp_reader *scp, trl__text *text, trl_error *err)
 /* ---- reading ---- */
 
 /* Relative names start at the working folder, as in Kaldi, or else at the script's own. */
+static int open_plain(scp_reader *scp, const char *path, trl_error *err)
+{
+    int code = trl__check_plain(path, err);
+    return code < 0 ? code : trl__source_open(path, &scp->source, err);
+}
+
 static int open_file(scp_reader *scp, const entry *e, trl_error *err)
 {
     if (scp->source.name)
@@ -174,11 +180,11 @@ static int open_file(scp_reader *scp, const entry *e, trl_error *err)
     scp->opened = NULL;
     int code;
     if (e->path[0] == '/' || access(e->path, F_OK) == 0 || !strchr(scp->path, '/')) {
-        code = trl__source_open(e->path, &scp->source, err);
+        code = open_plain(scp, e->path, err);
     } else {
         char *joined = trl__path_beside(scp->path, e->path);
         int there = joined && access(joined, F_OK) == 0;
-        code = joined ? trl__source_open(there ? joined : e->path, &scp->source, err) : trl__fail_memory(err);
+        code = joined ? open_plain(scp, there ? joined : e->path, err) : trl__fail_memory(err);
         trl__free(joined);
     }
     if (code == 0)
