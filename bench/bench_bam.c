@@ -325,8 +325,8 @@ static void measure_lookups(const sizes *z, const char *folder, json_t *result)
         sum += (double)m.mean[0];
     }
     double seconds = bench_cpu_seconds() - start;
-    bench_report(result, "lmdb_lookups_per_s", sum == -1 ? 0 : z->lookups / seconds, "1/s",
-                 "warm, checksums compared; 200,000 wanted");
+    bench_report(result, "store_lookups_per_s", sum == -1 ? 0 : z->lookups / seconds, "1/s",
+                 "in blocks whose checksums were compared; 200,000 wanted");
     trl_bam_store_close(store);
     free(list.keys);
 }

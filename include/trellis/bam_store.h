@@ -1,4 +1,4 @@
-/* A back-off acoustic model on disk: mixtures by M-phone, in one LMDB file per partition, with what is needed to use them.
+/* A back-off acoustic model on disk: mixtures by M-phone, in one file per partition, with what is needed to use them.
  *
  *     trl_bam_store_open("bam.store", &store, &err);
  *     trl_bam_key_parse(trl_bam_store_phones(store), order, "ih_1 / sh ___ n", key, &err);
@@ -26,12 +26,13 @@ typedef struct trl_bam_store trl_bam_store;
 TRL_API int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_options *options, int partitions,
                                 trl_pool *pool, const char *path, trl_bam_counts *counts, trl_error *err);
 
-/* Maps the partitions. Returns 0, TRL_ENOENT, TRL_EFORMAT, TRL_ECORRUPT (a partition is missing or has another size), TRL_EIO, TRL_ENOMEM. A store is
- * used by one thread at a time; several threads open it several times, and share its pages. */
+/* Maps the partitions and checks what is needed to find M-phones in them; blocks of mixtures are checked when something of them is first looked up. Returns 0, TRL_ENOENT, TRL_EFORMAT, TRL_ECORRUPT (a partition is missing,
+ * cut off, damaged, or another one), TRL_EUNSUPPORTED (a store of an older trellis, or a newer one), TRL_EIO, TRL_ENOMEM. Any number of threads may look up in a store at the same
+ * time, and processes share its pages. A partition must not be overwritten or cut off while it is open; trl_bam_store_write never does. */
 TRL_API int trl_bam_store_open(const char *path, trl_bam_store **out, trl_error *err);
 TRL_API void trl_bam_store_close(trl_bam_store *store);
 
-/* Reads all partitions once and compares their checksums; TRL_ECORRUPT names the one that differs. */
+/* Reads all blocks of all partitions and compares their checksums; TRL_ECORRUPT names the first that differs. */
 TRL_API int trl_bam_store_check(const trl_bam_store *store, trl_error *err);
 
 typedef struct trl_bam_store_facts {
@@ -59,7 +60,7 @@ typedef struct trl_bam_mixture {
     const float *log_weight, *mean, *variance; /* component, component * dim + k */
 } trl_bam_mixture;
 
-/* 1, 0: there is none, or TRL_ECORRUPT. */
+/* 1, 0: there is none, or TRL_ECORRUPT: the block where it would be is damaged; file, block and place are named. */
 TRL_API int trl_bam_store_get(trl_bam_store *store, const unsigned char *key, trl_bam_mixture *mixture, trl_error *err);
 
 /* All of them, partition by partition in the order of keys; ends when `use` returns other than 0. */

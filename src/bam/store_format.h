@@ -2,21 +2,13 @@
 #ifndef TRL_BAM_STORE_FORMAT_H
 #define TRL_BAM_STORE_FORMAT_H
 
-#include <stdint.h>
+#include <inttypes.h>
 #include <trellis/bam_store.h>
 
 #define TRL__STORE_KIND "bam store"
-#define TRL__STORE_VERSION 1
+#define TRL__STORE_VERSION 2 /* 1: partitions were of LMDB */
 #define TRL__STORE_FILE "store.trl"
-
-/* LMDB's names of the two tables of a partition. */
-#define TRL__STORE_INDEX "index"
-#define TRL__STORE_BLOCKS "blocks"
-
-/* Mixtures lie one behind the other in blocks that fill pages: a value that does not fit twice into a page of 4096 bytes takes whole ones, the first
- * with 16 bytes of LMDB's own. */
-#define TRL__STORE_BLOCK (256 * 4096 - 16)
-#define TRL__STORE_PAGE (4096 - 16) /* none is smaller, so all lie in pages of their own, aligned */
+#define TRL__STORE_PARTITION "part-%04" PRIu32 "-%016" PRIx64 ".trl" /* number, hash */
 
 typedef struct trl__store_header {
     uint32_t order, dim, word_boundaries, partitions;
@@ -29,14 +21,28 @@ typedef struct trl__store_header {
 _Static_assert(sizeof(trl__store_header) == 80, "the file's layout is the struct's");
 
 typedef struct trl__store_part {
-    uint64_t hash, bytes, mphones; /* XXH3 of the file */
+    uint64_t hash, bytes, mphones; /* trl__container_hash of the file; its size */
 } trl__store_part;
 
-/* Where an M-phone's mixture lies. */
-typedef struct trl__store_place {
-    uint32_t block, offset, size, components;
-    uint64_t hash; /* XXH3 of these bytes */
-} trl__store_place;
+/* ---- a partition ---- */
+
+#define TRL__PART_KIND "bam partition"
+#define TRL__PART_VERSION 1
+#define TRL__PART_BLOCK ((size_t)1 << 16) /* bytes at most, of more than one M-phone */
+
+typedef struct trl__part_header {
+    uint32_t order, dim;
+    uint64_t mphones;
+} trl__part_header;
+
+/* A block: `count` keys, for each a u32 offset of its mixture in the block, the mixtures. */
+typedef struct trl__part_block {
+    uint64_t offset; /* among the blocks */
+    uint32_t size, count;
+    uint64_t hash; /* XXH3 of the block */
+} trl__part_block;
+
+_Static_assert(sizeof(trl__part_header) == 16 && sizeof(trl__part_block) == 24, "the file's layout is the struct's");
 
 /* May a store of so many partitions be written here? Into no folder of something else. TRL_EINVAL, TRL_EIO. */
 int trl__store_check_place(const char *path, int partitions, trl_error *err);

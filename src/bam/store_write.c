@@ -1,7 +1,6 @@
 /* A store is written: the joined parts, in the order of keys, each M-phone to its partition. */
 #include "bam/part_join.h"
-#include "bam/store_format.h"
-#include "base/bytes.h"
+#include "bam/store_part.h"
 #include "base/container.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -9,26 +8,15 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <lmdb.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <trellis/bam_store.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-#define BATCH 64 /* blocks of a transaction: its dirty pages are in memory */
 
 typedef struct partition {
     char *working; /* its name until it is complete */
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi index, blocks;
-    unsigned char *block;
-    size_t used, capacity;
-    uint32_t number;
+    trl__part_writer *writer;
     trl__store_part facts;
 } partition;
 
@@ -38,32 +26,33 @@ typedef struct store_job {
     const trl_bam_options *options;
     partition *parts;
     int count;
-    size_t map_size;
 } store_job;
 
-static int fail_lmdb(trl_error *err, const char *path, int code)
-{
-    return code == ENOMEM ? trl__fail_memory(err) : trl__fail(err, TRL_EIO, "%s: %s", path, mdb_strerror(code));
-}
-
-static char *name_in(const char *folder, const char *format, int number, uint64_t hash)
+static char *working_name(const char *folder, int number)
 {
     size_t size = strlen(folder) + 64;
     char *name = trl__alloc(size, 1);
-    int used = name ? snprintf(name, size, "%s/", folder) : 0;
-    if (name && strcmp(format, "final") == 0)
-        snprintf(name + used, size - (size_t)used, "part-%04d-%016" PRIx64 ".mdb", number, hash);
-    else if (name)
-        snprintf(name + used, size - (size_t)used, "part-%04d.new-%ld", number, (long)getpid());
+    if (name)
+        snprintf(name, size, "%s/part-%04d.new-%ld", folder, number, (long)getpid());
+    return name;
+}
+
+static char *final_name(const char *folder, int number, uint64_t hash)
+{
+    size_t size = strlen(folder) + 64;
+    char *name = trl__alloc(size, 1);
+    if (name)
+        snprintf(name, size, "%s/" TRL__STORE_PARTITION, folder, (uint32_t)number, hash);
     return name;
 }
 
 /* ---- the folder ---- */
 
-/* As name_in makes them. */
+/* Of this version, of the one before, or not complete. */
 static int is_partition(const char *name)
 {
-    return trl__name_fits(name, "part-#-@.mdb") || trl__name_fits(name, "part-#.new-#");
+    return trl__name_fits(name, "part-#-@.trl") || trl__name_fits(name, "part-#-@.mdb") ||
+           trl__name_fits(name, "part-#.new-#");
 }
 
 /* The first name that does not belong to a store; none in a store. */
@@ -99,128 +88,28 @@ int trl__store_check_place(const char *path, int partitions, trl_error *err)
 
 /* ---- a partition ---- */
 
-static int begin_batch(partition *p, trl_error *err)
-{
-    int code = mdb_txn_begin(p->env, NULL, 0, &p->txn);
-    if (code == 0)
-        code = mdb_dbi_open(p->txn, TRL__STORE_INDEX, MDB_CREATE, &p->index);
-    if (code == 0)
-        code = mdb_dbi_open(p->txn, TRL__STORE_BLOCKS, MDB_CREATE, &p->blocks);
-    return code ? fail_lmdb(err, p->working, code) : 0;
-}
-
 static int open_partition(const store_job *j, int number, trl_error *err)
 {
     partition *p = &j->parts[number];
-    p->working = name_in(j->path, "working", number, 0);
-    if (!p->working)
-        return trl__fail_memory(err);
-    unlink(p->working);
-    int code = mdb_env_create(&p->env);
-    if (code == 0)
-        code = mdb_env_set_maxdbs(p->env, 2);
-    if (code == 0)
-        code = mdb_env_set_mapsize(p->env, j->map_size);
-    if (code == 0)
-        code = mdb_env_open(p->env, p->working, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOMETASYNC, 0644);
-    return code ? fail_lmdb(err, p->working, code) : begin_batch(p, err);
-}
-
-static int end_batch(partition *p, trl_error *err)
-{
-    int code = mdb_txn_commit(p->txn);
-    p->txn = NULL;
-    return code ? fail_lmdb(err, p->working, code) : 0;
-}
-
-static int flush_block(partition *p, trl_error *err)
-{
-    unsigned char key[4];
-    if (p->used == 0)
-        return 0;
-    if (TRL_GROW(p->block, p->capacity, TRL__STORE_PAGE) < 0)
-        return trl__fail_memory(err);
-    for (; p->used < TRL__STORE_PAGE; p->used++)
-        p->block[p->used] = 0;
-    trl__put_be32(key, p->number++);
-    MDB_val k = {sizeof key, key}, v = {p->used, p->block};
-    int code = mdb_put(p->txn, p->blocks, &k, &v, MDB_APPEND);
-    p->used = 0;
-    if (code)
-        return fail_lmdb(err, p->working, code);
-    if (p->number % BATCH != 0)
-        return 0;
-    code = end_batch(p, err);
-    return code < 0 ? code : begin_batch(p, err);
+    p->working = working_name(j->path, number);
+    return p->working ? trl__part_create(p->working, j->header->order, j->header->dim, &p->writer, err)
+                      : trl__fail_memory(err);
 }
 
 static int add_mixture(void *user, const unsigned char *body, size_t size, trl_error *err)
 {
     const store_job *j = user;
-    size_t key_size = trl_bam_key_size(j->header->order), value = size - key_size - 4;
-    partition *p = &j->parts[trl_bam_key_shard(body, (uint32_t)j->count)];
-    int code = p->used > 0 && p->used + value > TRL__STORE_BLOCK ? flush_block(p, err) : 0;
-    if (code < 0)
-        return code;
-    if (TRL_GROW(p->block, p->capacity, p->used + value) < 0)
-        return trl__fail_memory(err);
-    memcpy(p->block + p->used, body + key_size + 4, value);
-    trl__store_place place = {.block = p->number,
-                              .offset = (uint32_t)p->used,
-                              .size = (uint32_t)value,
-                              .components = trl__le32(body + key_size + 4),
-                              .hash = XXH3_64bits(p->block + p->used, value)};
-    unsigned char key[TRL_BAM_KEY_MOST];
-    memcpy(key, body, key_size);
-    MDB_val k = {key_size, key}, v = {sizeof place, &place};
-    p->used += value;
-    p->facts.mphones++;
-    code = mdb_put(p->txn, p->index, &k, &v, MDB_APPEND);
-    return code ? fail_lmdb(err, p->working, code) : 0;
-}
-
-static int hash_file(const char *path, trl__store_part *facts, trl_error *err)
-{
-    XXH3_state_t *state = XXH3_createState();
-    unsigned char *buffer = trl__alloc(1 << 16, 1);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
-    ssize_t got = 0;
-    if (!state || !buffer)
-        code = trl__fail_memory(err);
-    else if (fd < 0)
-        code = trl__fail_errno(err, path, "can't open");
-    else
-        XXH3_64bits_reset(state);
-    facts->bytes = 0;
-    while (code == 0 && (got = read(fd, buffer, 1 << 16)) > 0) {
-        XXH3_64bits_update(state, buffer, (size_t)got);
-        facts->bytes += (uint64_t)got;
-    }
-    if (code == 0 && (got < 0 || fsync(fd) != 0))
-        code = trl__fail_errno(err, path, "reading failed");
-    if (code == 0)
-        facts->hash = XXH3_64bits_digest(state);
-    if (fd >= 0)
-        close(fd);
-    XXH3_freeState(state);
-    trl__free(buffer);
-    return code;
+    size_t head = trl_bam_key_size(j->header->order) + 4;
+    const partition *p = &j->parts[trl_bam_key_shard(body, (uint32_t)j->count)];
+    return trl__part_add(p->writer, body, body + head, size - head, err);
 }
 
 static int close_partition(const store_job *j, int number, trl_error *err)
 {
     partition *p = &j->parts[number];
-    int code = flush_block(p, err);
-    if (code == 0)
-        code = end_batch(p, err);
-    int synced = code == 0 ? mdb_env_sync(p->env, 1) : 0;
-    if (synced)
-        code = fail_lmdb(err, p->working, synced);
-    mdb_env_close(p->env);
-    p->env = NULL;
-    if (code == 0)
-        code = hash_file(p->working, &p->facts, err);
-    char *name = code == 0 ? name_in(j->path, "final", number, p->facts.hash) : NULL;
+    int code = trl__part_commit(p->writer, &p->facts, err);
+    p->writer = NULL;
+    char *name = code == 0 ? final_name(j->path, number, p->facts.hash) : NULL;
     if (code == 0 && !name)
         return trl__fail_memory(err);
     if (code == 0 && rename(p->working, name) != 0)
@@ -273,7 +162,7 @@ static int write_facts(const store_job *j, const trl_bam_counts *counts, trl_err
 static int is_kept(const store_job *j, const char *name)
 {
     for (int i = 0; i < j->count; i++) {
-        char *kept = name_in("", "final", i, j->parts[i].facts.hash);
+        char *kept = final_name("", i, j->parts[i].facts.hash);
         int same = !kept || strcmp(kept + 1, name) == 0;
         trl__free(kept);
         if (same)
@@ -302,14 +191,10 @@ static void clean_up(store_job *j)
 {
     for (int i = 0; i < j->count; i++) {
         partition *p = &j->parts[i];
-        if (p->txn)
-            mdb_txn_abort(p->txn);
-        if (p->env)
-            mdb_env_close(p->env);
+        trl__part_abort(p->writer);
         if (p->working)
             unlink(p->working);
         trl__free(p->working);
-        trl__free(p->block);
     }
     trl__free(j->parts);
 }
@@ -321,18 +206,6 @@ static int check_same(const trl__bam_reader *parts, size_t count, trl_error *err
             return trl__fail(err, TRL_EINVAL, "%s and %s do not belong together: order, phones, seed or model differ",
                              parts[0].source.name, parts[i].source.name);
     return 0;
-}
-
-/* Room for all mixtures in any one partition; no memory or disk is taken before it is used. LMDB records it in the file, so it must not depend on how the
- * input is cut. */
-static size_t map_size(const trl__bam_reader *parts, size_t count)
-{
-    uint64_t bytes = 0, size = (uint64_t)1 << 36;
-    for (size_t i = 0; i < count; i++)
-        bytes += parts[i].source.size == UINT64_MAX ? 0 : parts[i].source.size;
-    while (size < 2 * bytes)
-        size *= 2;
-    return (size_t)size;
 }
 
 static int write_store(store_job *j, trl__bam_reader *readers, size_t count, trl_pool *pool, trl_bam_counts *counts,
@@ -374,7 +247,6 @@ int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_o
     if (code == 0) {
         j.header = &readers[0].header;
         j.count = partitions;
-        j.map_size = map_size(readers, count);
         code = write_store(&j, readers, count, pool, counts ? counts : &own, err);
     }
     clean_up(&j);

@@ -463,6 +463,16 @@ int trl__container_text(const trl__container *container, const char *name, char 
     return 0;
 }
 
+uint64_t trl__container_size(const trl__container *container)
+{
+    return container->size;
+}
+
+uint64_t trl__container_hash(const trl__container *container)
+{
+    return container->header.header_hash;
+}
+
 uint32_t trl__container_version(const trl__container *container)
 {
     return container->header.kind_version;

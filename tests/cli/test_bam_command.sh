@@ -75,6 +75,26 @@ expect 0 "$TRELLIS" bam info store --check --model tones.trm
 contains "$out" "Table VI" "info"
 contains "$out" "M-phones kept" "info"
 
+# ---- Little address space ----
+if [ -z "${TRELLIS_SANITIZE:-}" ]; then
+    expect 0 bash -c 'ulimit -v 2000000; "$TRELLIS" bam store mixtures.bam -o limited --min-frames 40 --max-frames 300 -q'
+    diff -r store limited || wrong "another store in 2 GB of address space"
+    rm -r limited
+    expect 0 bash -c 'ulimit -v 2000000; "$TRELLIS" bam train tones.trm sounds lexicon.txt -o limited --min-frames 40 --max-frames 300 -q'
+    diff -r store limited || wrong "another store trained in 2 GB of address space"
+fi
+
+# ---- Damaged ----
+cp -r store damaged
+partition=$(echo damaged/part-0000-*.trl)
+python3 -c 'import sys; file = open(sys.argv[1], "r+b"); file.seek(9000); byte = file.read(1)[0]; file.seek(9000); file.write(bytes([byte ^ 4]))' "$partition"
+expect 0 "$TRELLIS" bam info damaged
+expect 3 "$TRELLIS" bam info damaged --check
+[[ $err == *"$partition: at byte 64: block 1 of "*"is damaged: its checksum is wrong"* ]] || wrong "what --check says: $err"
+expect 3 "$TRELLIS" bam export damaged -o none.txt
+[[ $err == *"$partition: at byte 64: block 1 of "* ]] || wrong "what export says: $err"
+[ ! -e none.txt ] || wrong "an export of a damaged store"
+
 # ---- Killed and started again, while mapping and while reducing ----
 killed=("$TRELLIS" bam train tones.trm sounds lexicon.txt -o killed "${estimation[@]}" --memory 1 --shards 7 --threads 1)
 wait_for() { # PATTERN PROCESS: until there is such a file, or the process has ended

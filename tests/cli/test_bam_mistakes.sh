@@ -39,7 +39,7 @@ contains "$err" "lexicon.txt: this can't be the folder of a store: Not a directo
 expect 0 "$TRELLIS" bam store reduced.bam -o store "${estimation[@]}" -q --partitions 2
 cp reduced.bam store/part-00000.bam
 expect 0 "$TRELLIS" bam store reduced.bam -o store "${estimation[@]}" -q
-[ "$(cd store && echo *)" = "$(cd store && echo part-0000-*.mdb) part-00000.bam store.trl" ] || wrong "in the store: $(ls store)"
+[ "$(cd store && echo *)" = "$(cd store && echo part-0000-*.trl) part-00000.bam store.trl" ] || wrong "in the store: $(ls store)"
 
 # ---- Streams ----
 expect 0 "$TRELLIS" bam map tones.trm sounds lexicon.txt -o whole.bam -q

@@ -10,7 +10,7 @@ contains "$out" "reducer_frames_per_s_core" "the table"
 expect 0 python3 - "$folder/result.json" "$TRELLIS_SANITIZE" "$(command -v redis-server)" <<'PYTHON'
 import json, sys
 result = json.load(open(sys.argv[1]))
-for key in ("reducer_frames_per_s_core", "gmm620_s", "sort_mb_per_s", "lmdb_lookups_per_s", "reducer_peak_mb_m5", "partition_balance"):
+for key in ("reducer_frames_per_s_core", "gmm620_s", "sort_mb_per_s", "store_lookups_per_s", "reducer_peak_mb_m5", "partition_balance"):
     assert result[key] > 0, key
 # Null where there is no redis-server.
 assert result["redis_lookups_per_s"] is None or result["redis_lookups_per_s"] > 0, result["redis_lookups_per_s"]

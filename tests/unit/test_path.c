@@ -54,12 +54,12 @@ static void test_forms(void **state)
     static const struct {
         const char *name, *form;
         int fits;
-    } cases[] = {{"part-0012-0123456789abcdef.mdb", "part-#-@.mdb", 1},
-                 {"part-0012-0123456789abcde.mdb", "part-#-@.mdb", 0},
-                 {"part-0012-0123456789abcdef0.mdb", "part-#-@.mdb", 0},
-                 {"part--0123456789abcdef.mdb", "part-#-@.mdb", 0},
-                 {"part-0012-0123456789abcdef.mdb.bak", "part-#-@.mdb", 0},
-                 {"part-00000.bam", "part-#-@.mdb", 0},
+    } cases[] = {{"part-0012-0123456789abcdef.trl", "part-#-@.trl", 1},
+                 {"part-0012-0123456789abcde.trl", "part-#-@.trl", 0},
+                 {"part-0012-0123456789abcdef0.trl", "part-#-@.trl", 0},
+                 {"part--0123456789abcdef.trl", "part-#-@.trl", 0},
+                 {"part-0012-0123456789abcdef.trl.bak", "part-#-@.trl", 0},
+                 {"part-00000.bam", "part-#-@.trl", 0},
                  {"run-7", "run-#", 1},
                  {"run-7x", "run-#", 0},
                  {"run-", "run-#", 0},
