@@ -1,5 +1,6 @@
 #include "base/byte_source.h"
 #include "base/fail.h"
+#include "base/gzip_read.h"
 #include "base/input_guard.h"
 #include "base/memory.h"
 
@@ -111,24 +112,10 @@ int trl__source_fail(const trl__source *source, trl_error *err, int code, const 
 }
 
 /* Up to `size` bytes: how many came, 0 at the end, or an error. */
-static ssize_t read_packed(trl__source *source, void *bytes, size_t size, trl_error *err)
-{
-    int got = gzread(source->packed, bytes, (unsigned)size), zlib_code = Z_OK;
-    gzerror(source->packed, &zlib_code);
-    if (got < 0 && zlib_code == Z_ERRNO)
-        return trl__fail_errno(err, source->name, "reading failed");
-    if (got < 0 && zlib_code == Z_MEM_ERROR)
-        return trl__fail_memory(err);
-    if (got < 0 || (got == 0 && zlib_code == Z_BUF_ERROR))
-        return trl__fail_line(err, TRL_ECORRUPT, source->name, 0, "the gzip data %s",
-                              got < 0 ? "is damaged" : "ends too early");
-    return got;
-}
-
 static ssize_t read_some(trl__source *source, void *bytes, size_t size, trl_error *err)
 {
     if (source->packed)
-        return read_packed(source, bytes, size, err);
+        return trl__gzip_read(source->packed, source->name, bytes, size, &source->unpacked, err);
     ssize_t got;
     do
         got = read(source->fd, bytes, size);

@@ -22,6 +22,7 @@ typedef struct trl__source {
     char *name;            /* for messages */
     int fd;                /* -1: memory, or unpacked below */
     void *packed;          /* zlib's handle, of a file that may be gzip's; NULL: bytes as they are */
+    uint64_t unpacked;     /* bytes that came from it */
     uint64_t size;         /* of the whole, UINT64_MAX for a pipe */
     unsigned char *buffer; /* bytes that were read ahead */
     size_t start, end, capacity;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/text_file.h"
 #include "base/fail.h"
+#include "base/gzip_read.h"
 #include "base/input_guard.h"
 #include "base/memory.h"
 
@@ -21,39 +22,23 @@ static int fail_too_large(const char *path, trl_error *err)
     return trl__fail(err, TRL_ELIMIT, "%s: larger than %zu GiB of text; split it", path, TRL_TEXT_MOST >> 30);
 }
 
-/* The place is the one in the packed file, where it is known: a pipe has none. */
-static int fail_gzip(gzFile file, const char *path, trl_error *err, const char *what)
-{
-    z_off_t offset = gzoffset(file);
-    return offset < 0 ? trl__fail_line(err, TRL_ECORRUPT, path, 0, "%s", what)
-                      : trl__fail_byte(err, TRL_ECORRUPT, path, (uint64_t)offset, "%s", what);
-}
-
 static int read_all(gzFile file, const char *path, trl__text *out, trl_error *err)
 {
     size_t capacity = 0;
+    uint64_t unpacked = 0;
     for (;;) {
         if (out->size > TRL_TEXT_MOST)
             return fail_too_large(path, err);
         if (TRL_GROW(out->bytes, capacity, out->size + ((size_t)64 << 10)) < 0)
             return trl__fail_memory(err);
-        size_t room = capacity - out->size - 4; /* a final NUL, wide enough for UTF-16 */
-        int got = gzread(file, out->bytes + out->size, (unsigned)(room > 1 << 30 ? 1 << 30 : room));
-        if (got < 0) {
-            int zlib_code;
-            gzerror(file, &zlib_code);
-            return zlib_code == Z_ERRNO       ? trl__fail_errno(err, path, "reading failed")
-                   : zlib_code == Z_MEM_ERROR ? trl__fail_memory(err)
-                                              : fail_gzip(file, path, err, "the gzip data is damaged");
-        }
+        /* a final NUL, wide enough for UTF-16 */
+        ssize_t got = trl__gzip_read(file, path, out->bytes + out->size, capacity - out->size - 4, &unpacked, err);
+        if (got < 0)
+            return (int)got;
         if (got == 0)
             break;
         out->size += (size_t)got;
     }
-    int zlib_code;
-    gzerror(file, &zlib_code);
-    if (zlib_code == Z_BUF_ERROR)
-        return fail_gzip(file, path, err, "the gzip data ends too early");
     memset(out->bytes + out->size, 0, 4);
     return 0;
 }

@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <trellis/error.h>
 
-#define TRL_TEXT_MOST ((size_t)4 << 30) /* bytes after unpacking; larger files are refused, not swallowed */
+#define TRL_TEXT_MOST \
+    ((size_t)4 << 30) /* bytes after unpacking; larger files are refused, not swallowed (see gzip_read.h too) */
 
 typedef struct trl__text {
     char *bytes; /* NUL-terminated; parsers may write into it */

@@ -239,6 +239,34 @@ static void a_truncated_gzip_file_is_an_error(void **state)
 }
 
 /* One wrong byte gives an error or (in the header's unused fields) the right text, never a wrong one. */
+/* A hundred mebibytes of zeros are half a mebibyte of gzip, and not unpacked to the end; as many of a text are no bomb. */
+static void a_gzip_bomb_is_refused(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 20 };
+    trl__text text;
+    trl_error err;
+    char *piece = calloc(1, PIECE);
+    gzFile file = gzopen(temp_path("bomb"), "wb1");
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(gzwrite(file, piece, PIECE), PIECE);
+    assert_int_equal(gzclose(file), Z_OK);
+    assert_int_equal(trl__text_read(temp_path("bomb"), &text, &err), TRL_ELIMIT);
+    assert_non_null(strstr(err.text, "bomb: the first "));
+    assert_non_null(strstr(err.text, "unpack to more than 3"));
+    file = gzopen(temp_path("large"), "wb1");
+    for (int i = 0, line = 0; i < 40; i++) {
+        for (size_t at = 0; at + 20 < PIECE; line++)
+            at += (size_t)sprintf(piece + at, "%d %d\n", line, line % 77);
+        assert_int_equal(gzwrite(file, piece, PIECE), PIECE);
+    }
+    assert_int_equal(gzclose(file), Z_OK);
+    assert_int_equal(trl__text_read(temp_path("large"), &text, &err), 0);
+    assert_int_equal(text.size, 40 * (size_t)PIECE);
+    trl__text_free(&text);
+    free(piece);
+}
+
 static void a_damaged_gzip_file_is_an_error(void **state)
 {
     (void)state;
@@ -514,6 +542,7 @@ int main(void)
         IN_FOLDER(huge_lines),
         IN_FOLDER(members_of_a_gzip_file_follow_each_other),
         IN_FOLDER(a_truncated_gzip_file_is_an_error),
+        IN_FOLDER(a_gzip_bomb_is_refused),
         IN_FOLDER(a_damaged_gzip_file_is_an_error),
         IN_FOLDER(what_can_not_be_read),
         IN_FOLDER(standard_input),
