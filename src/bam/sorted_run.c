@@ -11,9 +11,9 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#define MAGIC "trl-run\2"
+#define MAGIC "trl-run\3"
 #define HEAD (8 + 8 * TRL__RUN_TAGS)
-#define TAIL 24                        /* bytes: offset and size of the index, its checksum */
+#define TAIL 24                        /* bytes: offset and size of the index, checksum of head and index */
 #define BLOCK ((size_t)1 << 16)        /* bytes before packing, about */
 #define BLOCK_MOST ((uint32_t)1 << 31) /* a block has at least one record, which may be large */
 #define LEVEL (-5)                     /* features hardly shrink; keys and back-offs do at any level */
@@ -27,7 +27,7 @@ struct trl__run_writer {
     ZSTD_CCtx *zstd;
     unsigned char *block, *packed, *index;
     size_t used, block_capacity, packed_capacity, index_used, index_capacity;
-    uint64_t offset;
+    uint64_t offset, head_hash;
 };
 
 static int put(trl__run_writer *w, const void *bytes, size_t size, trl_error *err)
@@ -48,6 +48,7 @@ int trl__run_writer_open(trl__run_put put_bytes, void *user, size_t mark_size, c
     *w = (trl__run_writer){.put = put_bytes, .user = user, .mark_size = mark_size, .zstd = ZSTD_createCCtx()};
     for (size_t i = 0; i < TRL__RUN_TAGS; i++)
         trl__put_le64(head + 8 + 8 * i, tags[i]);
+    w->head_hash = XXH3_64bits(head, HEAD);
     int code = w->zstd ? 0 : trl__fail_memory(err);
     if (code == 0) {
         ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
@@ -110,7 +111,7 @@ int trl__run_writer_close(trl__run_writer *w, trl_error *err)
     int code = flush(w, err);
     trl__put_le64(tail, w->offset);
     trl__put_le64(tail + 8, w->index_used);
-    trl__put_le64(tail + 16, XXH3_64bits(w->index, w->index_used));
+    trl__put_le64(tail + 16, XXH3_64bits_withSeed(w->index, w->index_used, w->head_hash));
     if (code == 0 && w->index_used > 0)
         code = put(w, w->index, w->index_used, err);
     if (code == 0)
@@ -191,8 +192,8 @@ static int read_index(trl__sorted_run *run, trl_error *err)
     if (!index)
         return trl__fail_memory(err);
     code = read_at(run, end, index, (size_t)index_size, err);
-    if (code == 0 && XXH3_64bits(index, (size_t)index_size) != trl__le64(tail + 16))
-        code = trl__fail(err, TRL_ECORRUPT, "%s: its index is damaged", run->name);
+    if (code == 0 && XXH3_64bits_withSeed(index, (size_t)index_size, XXH3_64bits(head, HEAD)) != trl__le64(tail + 16))
+        code = trl__fail(err, TRL_ECORRUPT, "%s: its head or index is damaged", run->name);
     if (code == 0)
         code = take_blocks(run, index, end, err);
     trl__free(index);

@@ -7,7 +7,7 @@
  *     trl__run_cursor_open(run, first, end, &cursor, err);           // records in [first, end); NULL: no limit
  *     while (trl__run_next(cursor, &record, err) > 0) …
  *
- * The file (a working file of this machine, not a format to keep): "trl-run" and 2; the tags; blocks; the index; its size, its checksum. Blocks have zstd's
+ * The file (a working file of this machine, not a format to keep): "trl-run" and 3; the tags; blocks; the index; its place and size, the checksum of head and index. Blocks have zstd's
  * checksums.
  */
 #ifndef TRL_BAM_SORTED_RUN_H

@@ -11,7 +11,7 @@
  *
  * A block has the keys of some M-phones, about 64 KB with their mixtures, and a checksum. The index (how each block begins, where it lies, its checksum) is checked when the file is opened, a block
  * when something of it is first wanted: its bytes, then that its keys and mixtures are what keys and mixtures can be. After that a look-up is two binary searches, in the first keys of
- * blocks and in the keys of one, and nothing is hashed or copied. So no byte is used before its checksum was compared, and opening costs 40 to 90 bytes of reading for 64 KB of file. What another program
+ * blocks and in the keys of one, and nothing is hashed or copied. So no byte is used before its checksum was compared, and opening costs 32 to 88 bytes of reading for 64 KB of file. What another program
  * does to a file that is open is not noticed: one that is cut off while it is mapped ends the process (SIGBUS); stores are replaced by files of other names.
  */
 #ifndef TRL_BAM_STORE_PART_H
