@@ -54,7 +54,7 @@ const cli_command cmd_bam_load = {
         "have it too.\n\n"
         "User and password come from the environment, never from the command line: TRELLIS_REDIS_USER and "
         "TRELLIS_REDIS_PASSWORD, or a file named by TRELLIS_REDIS_CONFIG with lines `user NAME` and `password WORD`. "
-        "TRELLIS_REDIS_TIMEOUT is how many seconds a server has to answer (2), TRELLIS_REDIS_WAIT how long another may "
+        "TRELLIS_REDIS_TIMEOUT is how many seconds a server may be silent (2), TRELLIS_REDIS_WAIT how long another may "
         "take to step in for one that is gone (15). docs/bam-serving.md has more, also how to tunnel through TLS.",
     .options = options,
     .examples = "trellis bam load bam.store redis://127.0.0.1:7000/bam\n"

@@ -72,7 +72,7 @@ TRL_API int trl_bam_store_each(trl_bam_store *store, trl_bam_store_fn use, void 
 /* A store's folder, or a model on servers: redis://HOST:PORT[,HOST:PORT…]/NAME. Used by one thread at a time. */
 typedef struct trl__lookup trl_bam_lookup;
 
-/* Returns as trl_bam_store_open; of servers also TRL_EIO, TRL_EINVAL (no such address), TRL_EUNSUPPORTED (built without hiredis). */
+/* Returns as trl_bam_store_open; of servers also TRL_EIO, TRL_EINVAL (no such address). */
 TRL_API int trl_bam_lookup_open(const char *where, trl_bam_lookup **out, trl_error *err);
 TRL_API void trl_bam_lookup_close(trl_bam_lookup *lookup);
 TRL_API trl_bam_store_facts trl_bam_lookup_describe(const trl_bam_lookup *lookup);
@@ -91,8 +91,7 @@ typedef struct trl_bam_load_summary {
 } trl_bam_load_summary;
 
 /* Copies a store's folder to a Redis Cluster at redis://HOST:PORT[,HOST:PORT…]/NAME. Users of NAME see the old model or the new one; the old one's keys are removed at the end. User, password and time limits come from
- * the environment (docs/bam-serving.md). `progress` (of M-phones) and `summary` may be NULL. Returns 0, what trl_bam_store_open returns, TRL_EINVAL (no such address), TRL_EIO (a server is gone or refuses),
- * TRL_EUNSUPPORTED (built without hiredis). */
+ * the environment (docs/bam-serving.md). `progress` (of M-phones) and `summary` may be NULL. Returns 0, what trl_bam_store_open returns, TRL_EINVAL (no such address), TRL_EIO (a server is gone or refuses). */
 TRL_API int trl_bam_load(const char *store, const char *where, trl_progress *progress, trl_bam_load_summary *summary,
                          trl_error *err);
 

@@ -1,8 +1,20 @@
-#include "bam/redis_cluster.h"
+#include "bam/redis_nodes.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define REDIRECTIONS 16   /* rounds of a run in which requests are only sent elsewhere */
+#define PAUSE 0.05        /* seconds before the first new attempt; then twice as long, up to … */
+#define PAUSE_MOST 0.5    /* … this */
+#define ASK_AGAIN 5.0     /* seconds until a lost server is tried again */
+#define REMOVE_BATCH 1000 /* keys of a step of SCAN */
+#define REMOVE_WAITS 20   /* removing old keys may take so many times settings.wait */
+#define CURSOR 24         /* its text, with the NUL */
 
 uint32_t trl__redis_slot(const char *key, size_t size)
 {
@@ -21,306 +33,10 @@ uint32_t trl__redis_slot(const char *key, size_t size)
     return crc % TRL__REDIS_SLOTS;
 }
 
-#if TRELLIS_REDIS
-
-#include <errno.h>
-#include <hiredis.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
-
-#define NODES_MOST 1024
-#define NOBODY 0          /* the node that has the slots that nobody has; it never answers */
-#define REDIRECTIONS 16   /* rounds of a run in which requests are only sent elsewhere */
-#define PAUSE 0.05        /* seconds before the first new attempt; then twice as long, up to … */
-#define PAUSE_MOST 0.5    /* … this */
-#define ASK_AGAIN 5.0     /* seconds until a lost server is tried again */
-#define REMOVE_BATCH 1000 /* keys of a step of SCAN */
-
-typedef struct node {
-    char host[256];
-    int port;
-    redisContext *context; /* NULL: not connected */
-    char *out;             /* what will be sent */
-    size_t used, capacity;
-    int has_slots, replicas; /* as the cluster says */
-    int failed;              /* in this round */
-    int down;                /* in this round: gone, or of no use as a whole */
-    int lost;                /* requests were lost by it: nobody waits for it … */
-    double ask_at;           /* … and it is not tried before this time */
-} node;
-
-struct trl__redis {
-    const trl__redis_settings *settings;
-    node nodes[NODES_MOST];
-    size_t count;
-    uint16_t slot_node[TRL__REDIS_SLOTS];
-    redisReply **replies; /* whose bytes the requests of the last run have */
-    size_t reply_count, reply_capacity;
-};
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void pause_for(double seconds)
 {
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&t, NULL);
-}
-
-/* ---- nodes ---- */
-
-/* The node at this address, a new one if need be; NOBODY where there are too many, or the name is too long. */
-static size_t find_node(trl__redis *r, const char *host, int port)
-{
-    for (size_t i = 1; i < r->count; i++)
-        if (r->nodes[i].port == port && strcmp(r->nodes[i].host, host) == 0)
-            return i;
-    if (r->count == NODES_MOST || strlen(host) >= sizeof r->nodes->host)
-        return NOBODY;
-    node *n = &r->nodes[r->count];
-    memcpy(n->host, host, strlen(host) + 1);
-    n->port = port;
-    return r->count++;
-}
-
-static void disconnect(node *n)
-{
-    if (n->context)
-        redisFree(n->context);
-    n->context = NULL;
-}
-
-static int put(node *n, const void *bytes, size_t size)
-{
-    if (TRL_GROW(n->out, n->capacity, n->used + size) < 0)
-        return -1;
-    memcpy(n->out + n->used, bytes, size);
-    n->used += size;
-    return 0;
-}
-
-/* A command as Redis reads it: how many pieces, then each with its size. */
-static int put_command(node *n, int pieces, const char *const *texts, const size_t *sizes)
-{
-    char head[32];
-    int bad = put(n, head, (size_t)snprintf(head, sizeof head, "*%d\r\n", pieces));
-    for (int i = 0; !bad && i < pieces; i++) {
-        size_t size = sizes ? sizes[i] : strlen(texts[i]);
-        bad = put(n, head, (size_t)snprintf(head, sizeof head, "$%zu\r\n", size)) || put(n, texts[i], size) ||
-              put(n, "\r\n", 2);
-    }
-    return bad ? -1 : 0;
-}
-
-/* Not hiredis's own way, whose write() would end the process by SIGPIPE when the server is gone. Returns 0, or -1: disconnected. */
-static int send_all(node *n)
-{
-    for (size_t at = 0; at < n->used;) {
-        ssize_t sent = send(n->context->fd, n->out + at, n->used - at, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0) {
-            disconnect(n);
-            break;
-        }
-        at += (size_t)sent;
-    }
-    n->used = 0;
-    return n->context ? 0 : -1;
-}
-
-/* NULL: the server is gone, or silent for too long; disconnected. */
-static redisReply *receive(node *n)
-{
-    void *reply = NULL;
-    if (redisGetReply(n->context, &reply) == REDIS_OK && reply)
-        return reply;
-    disconnect(n);
-    return NULL;
-}
-
-static int refuses(const node *n, const redisReply *reply, trl_error *err)
-{
-    return trl__fail(err, TRL_EIO, "%s:%d: the server says: %s", n->host, n->port, reply->str);
-}
-
-static int authenticate(const trl__redis_settings *s, node *n, trl_error *err)
-{
-    const char *with_user[] = {"AUTH", s->user, s->password}, *without[] = {"AUTH", s->password};
-    n->used = 0;
-    if (put_command(n, s->user ? 3 : 2, s->user ? with_user : without, NULL) < 0)
-        return trl__fail_memory(err);
-    redisReply *reply = send_all(n) == 0 ? receive(n) : NULL;
-    int code = 0;
-    if (reply && reply->type == REDIS_REPLY_ERROR)
-        code = trl__fail(err, TRL_EIO,
-                         "%s:%d: the server says: %s; TRELLIS_REDIS_USER and TRELLIS_REDIS_PASSWORD say who asks",
-                         n->host, n->port, reply->str);
-    if (reply)
-        freeReplyObject(reply);
-    if (code < 0)
-        disconnect(n);
-    return code;
-}
-
-/* Whether it can be reached shows by n->context; an error is one that waiting does not help against. What waits to be sent is kept. */
-static int connect_to(const trl__redis *r, node *n, trl_error *err)
-{
-    const trl__redis_settings *s = r->settings;
-    struct timeval limit = {(time_t)s->timeout, (suseconds_t)((s->timeout - (double)(time_t)s->timeout) * 1e6)};
-    if (n->context || n->port == 0)
-        return 0;
-    n->context = redisConnectWithTimeout(n->host, n->port, limit);
-    if (n->context && (n->context->err || redisSetTimeout(n->context, limit) != REDIS_OK))
-        disconnect(n);
-    if (!n->context || !s->password)
-        return 0;
-    node greeting = {.context = n->context, .port = n->port};
-    memcpy(greeting.host, n->host, sizeof n->host);
-    int code = authenticate(s, &greeting, err);
-    n->context = greeting.context;
-    trl__free(greeting.out);
-    return code;
-}
-
-/* One command to one node and its answer, NULL: it is gone. */
-static int ask(const trl__redis *r, node *n, int pieces, const char *const *texts, redisReply **reply, trl_error *err)
-{
-    *reply = NULL;
-    n->used = 0;
-    int code = connect_to(r, n, err);
-    if (code < 0 || !n->context)
-        return code;
-    if (put_command(n, pieces, texts, NULL) < 0)
-        return trl__fail_memory(err);
-    *reply = send_all(n) == 0 ? receive(n) : NULL;
-    return 0;
-}
-
-/* ---- who has which slots ---- */
-
-/* An address in an answer; one without a host is that of the server that answers. */
-static size_t node_of(trl__redis *r, const redisReply *address, const node *from)
-{
-    const redisReply *host = address->elements >= 2 ? address->element[0] : NULL;
-    if (!host || address->element[1]->type != REDIS_REPLY_INTEGER)
-        return NOBODY;
-    int known = host->type == REDIS_REPLY_STRING && host->len > 0 && strcmp(host->str, "?") != 0;
-    return find_node(r, known ? host->str : from->host, (int)address->element[1]->integer);
-}
-
-static void take_range(trl__redis *r, const redisReply *range, const node *from)
-{
-    if (range->type != REDIS_REPLY_ARRAY || range->elements < 3 || range->element[0]->type != REDIS_REPLY_INTEGER ||
-        range->element[1]->type != REDIS_REPLY_INTEGER || range->element[2]->type != REDIS_REPLY_ARRAY)
-        return;
-    size_t owner = node_of(r, range->element[2], from);
-    r->nodes[owner].has_slots = 1;
-    r->nodes[owner].replicas = (int)range->elements - 3;
-    for (long long slot = range->element[0]->integer; slot <= range->element[1]->integer; slot++)
-        if (slot >= 0 && slot < TRL__REDIS_SLOTS)
-            r->slot_node[slot] = (uint16_t)owner;
-    for (size_t i = 3; i < range->elements; i++) /* replicas can tell who has slots when no one else is left */
-        if (range->element[i]->type == REDIS_REPLY_ARRAY)
-            node_of(r, range->element[i], from);
-}
-
-static void take_slots(trl__redis *r, const redisReply *reply, size_t from)
-{
-    for (size_t i = 0; i < r->count; i++)
-        r->nodes[i].has_slots = r->nodes[i].replicas = 0;
-    for (size_t slot = 0; slot < TRL__REDIS_SLOTS; slot++)
-        r->slot_node[slot] = (uint16_t)(reply->type == REDIS_REPLY_ARRAY ? NOBODY : from);
-    if (reply->type != REDIS_REPLY_ARRAY)
-        r->nodes[from].has_slots = 1;
-    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
-        take_range(r, reply->element[i], &r->nodes[from]);
-}
-
-/* Asks nodes that are connected, then the others, until one tells. Returns 1, 0: none does, or an error. */
-static int refresh(trl__redis *r, trl_error *err)
-{
-    static const char *const command[] = {"CLUSTER", "SLOTS"};
-    for (int connected = 1; connected >= 0; connected--)
-        for (size_t i = 1; i < r->count; i++) {
-            redisReply *reply;
-            node *n = &r->nodes[i];
-            if ((n->context != NULL) != connected || (!connected && n->failed))
-                continue;
-            int code = ask(r, n, 2, command, &reply, err);
-            if (code < 0)
-                return code;
-            n->failed = reply == NULL;
-            if (!reply)
-                continue;
-            int single = reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "cluster support disabled") != NULL;
-            if (reply->type == REDIS_REPLY_ERROR && !single) {
-                code = refuses(n, reply, err);
-                freeReplyObject(reply);
-                return code;
-            }
-            take_slots(r, reply, i);
-            freeReplyObject(reply);
-            return 1;
-        }
-    return 0;
-}
-
-int trl__redis_open(const trl__redis_settings *settings, trl__redis **out, trl_error *err)
-{
-    trl__redis *r = trl__alloc_zero(1, sizeof *r);
-    *out = NULL;
-    if (!r)
-        return trl__fail_memory(err);
-    r->settings = settings;
-    r->count = 1;
-    for (size_t i = 0; i < settings->count; i++)
-        find_node(r, settings->addresses[i].host, settings->addresses[i].port);
-    int code = refresh(r, err);
-    if (code == 0)
-        code = trl__fail(err, TRL_EIO, "%s:%d: no Redis answers there%s", settings->addresses[0].host,
-                         settings->addresses[0].port, settings->count > 1 ? ", nor at the other addresses" : "");
-    if (code < 0) {
-        trl__redis_close(r);
-        return code;
-    }
-    *out = r;
-    return 0;
-}
-
-static void free_replies(trl__redis *r)
-{
-    for (size_t i = 0; i < r->reply_count; i++)
-        freeReplyObject(r->replies[i]);
-    r->reply_count = 0;
-}
-
-void trl__redis_close(trl__redis *r)
-{
-    if (!r)
-        return;
-    free_replies(r);
-    for (size_t i = 0; i < r->count; i++) {
-        disconnect(&r->nodes[i]);
-        trl__free(r->nodes[i].out);
-    }
-    trl__free(r->replies);
-    trl__free(r);
-}
-
-size_t trl__redis_servers(const trl__redis *r)
-{
-    size_t servers = 0;
-    for (size_t i = 1; i < r->count; i++)
-        servers += (size_t)r->nodes[i].has_slots;
-    return servers;
 }
 
 /* ---- a run ---- */
@@ -332,17 +48,17 @@ typedef struct batch {
     int moved, failed, refused; /* in this round: slots that are elsewhere; servers that are gone, or can't just now */
 } batch;
 
-static int put_request(node *n, const trl__redis_request *q)
+static int put_request(trl__redis_node *n, const trl__redis_request *q)
 {
     static const char *const asking[] = {"ASKING"};
     const char *texts[3] = {q->stored ? "SET" : "GET", q->key, q->stored};
     size_t sizes[3] = {3, q->key_size, q->stored_size};
-    if (q->asks && put_command(n, 1, asking, NULL) < 0)
+    if (q->asks && trl__redis_put_command(n, 1, asking, NULL) < 0)
         return -1;
-    return put_command(n, q->stored ? 3 : 2, texts, sizes);
+    return trl__redis_put_command(n, q->stored ? 3 : 2, texts, sizes);
 }
 
-static void fail_node(batch *b, node *n)
+static void fail_node(batch *b, trl__redis_node *n)
 {
     n->failed = n->down = 1;
     n->used = 0;
@@ -353,7 +69,7 @@ static void fail_node(batch *b, node *n)
 static int send_round(batch *b, trl_error *err)
 {
     trl__redis *r = b->r;
-    double time = now();
+    double time = trl__resp_now();
     for (size_t i = 0; i < r->count; i++) {
         r->nodes[i].failed = r->nodes[i].down = 0;
         r->nodes[i].used = 0;
@@ -370,11 +86,11 @@ static int send_round(batch *b, trl_error *err)
             return trl__fail_memory(err);
     }
     for (size_t i = 0; i < r->count; i++) {
-        node *n = &r->nodes[i];
-        int code = n->used > 0 ? connect_to(r, n, err) : 0;
+        trl__redis_node *n = &r->nodes[i];
+        int code = n->used > 0 ? trl__redis_connect(r, n, err) : 0;
         if (code < 0)
             return code;
-        if (n->used > 0 && (!n->context || send_all(n) < 0))
+        if (n->used > 0 && (!n->link || trl__redis_send(r, n) < 0))
             fail_node(b, n);
     }
     return 0;
@@ -386,24 +102,24 @@ static int begins_with(const char *text, const char *word)
 }
 
 /* "MOVED 3999 127.0.0.1:6381": a node; without a host, the server that says so has it on another port. */
-static size_t redirected_to(trl__redis *r, const char *text, const node *from)
+static size_t redirected_to(trl__redis *r, const char *text, const trl__redis_node *from)
 {
     char host[256];
     const char *address = strrchr(text, ' '), *colon = strrchr(text, ':');
     if (!address || !colon || colon < ++address || (size_t)(colon - address) >= sizeof host)
-        return NOBODY;
+        return TRL__REDIS_NOBODY;
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = '\0';
-    return find_node(r, host[0] ? host : from->host, (int)strtol(colon + 1, NULL, 10));
+    return trl__redis_find_node(r, host[0] ? host : from->host, strtol(colon + 1, NULL, 10));
 }
 
-static int take_error(batch *b, trl__redis_request *q, node *n, const redisReply *reply, trl_error *err)
+static int take_error(batch *b, trl__redis_request *q, trl__redis_node *n, const trl__reply *reply, trl_error *err)
 {
     static const char *const passing[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"};
-    int asks = begins_with(reply->str, "ASK ");
+    int asks = begins_with(reply->text, "ASK ");
     q->asks = 0;
-    if (asks || begins_with(reply->str, "MOVED ")) {
-        size_t target = redirected_to(b->r, reply->str, n);
+    if (asks || begins_with(reply->text, "MOVED ")) {
+        size_t target = redirected_to(b->r, reply->text, n);
         q->asks = asks;
         q->node = (int)target;
         if (!asks)
@@ -412,68 +128,72 @@ static int take_error(batch *b, trl__redis_request *q, node *n, const redisReply
         return 0;
     }
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        if (begins_with(reply->str, passing[i])) {
+        if (begins_with(reply->text, passing[i])) {
             b->refused = 1;
             n->down |= i > 0; /* not for the sake of one slot that is moving */
             return 0;
         }
-    return refuses(n, reply, err);
+    return trl__redis_refuses(n, reply, err);
 }
 
-/* Takes over the reply. */
-static int take_reply(batch *b, trl__redis_request *q, node *n, redisReply *reply, trl_error *err)
+/* Takes the text out of the reply. */
+static int take_reply(batch *b, trl__redis_request *q, trl__redis_node *n, trl__reply *reply, trl_error *err)
 {
     trl__redis *r = b->r;
-    int code = 0;
-    if (reply->type == REDIS_REPLY_ERROR)
-        code = take_error(b, q, n, reply, err);
-    else if (reply->type == REDIS_REPLY_NIL)
-        q->status = TRL__REDIS_NONE;
-    else if (reply->type == REDIS_REPLY_STATUS)
-        q->status = TRL__REDIS_STORED;
-    else if (reply->type != REDIS_REPLY_STRING)
-        code = trl__fail(err, TRL_EIO, "%s:%d: an answer of another type than was asked for", n->host, n->port);
-    else if (TRL_GROW(r->replies, r->reply_capacity, r->reply_count + 1) < 0)
-        code = trl__fail_memory(err);
-    else {
-        r->replies[r->reply_count++] = reply;
-        q->status = TRL__REDIS_VALUE;
-        q->value = (const unsigned char *)reply->str;
-        q->value_size = (size_t)reply->len;
-        n->lost = 0;
-        return 0;
+    if (reply->kind == TRL__REPLY_ERROR)
+        return take_error(b, q, n, reply, err);
+    if (reply->kind != (q->stored                       ? TRL__REPLY_STATUS
+                        : reply->kind == TRL__REPLY_NIL ? TRL__REPLY_NIL
+                                                        : TRL__REPLY_TEXT))
+        return trl__fail(err, TRL_EIO, "%s:%d: an answer of another type than was asked for", n->host, n->port);
+    if (reply->kind == TRL__REPLY_TEXT && TRL_GROW(r->values, r->value_capacity, r->value_count + 1) < 0)
+        return trl__fail_memory(err);
+    q->status = q->stored ? TRL__REDIS_STORED : reply->kind == TRL__REPLY_NIL ? TRL__REDIS_NONE : TRL__REDIS_VALUE;
+    n->lost = 0;
+    if (reply->kind == TRL__REPLY_TEXT) {
+        q->value = (const unsigned char *)reply->text;
+        q->value_size = reply->size;
+        r->values[r->value_count++] = reply->text;
+        reply->text = NULL;
     }
-    if (q->status != TRL__REDIS_WAITING)
-        n->lost = 0;
-    freeReplyObject(reply);
+    return 0;
+}
+
+/* The answer to a request; where ASKING stood before it, the one of both that says why it was refused. Returns as receive. */
+static int receive_answer(batch *b, const trl__redis_request *q, trl__redis_node *n, trl__reply *reply, trl_error *err)
+{
+    trl__reply asked = {.kind = TRL__REPLY_NIL};
+    int code = q->asks ? trl__redis_receive(b->r, n, &asked, err) : 1;
+    if (code > 0)
+        code = trl__redis_receive(b->r, n, reply, err);
+    if (code > 0 && asked.kind == TRL__REPLY_ERROR) { /* the other only sends back */
+        trl__reply other = *reply;
+        *reply = asked;
+        asked = other;
+    }
+    trl__reply_free(&asked);
     return code;
 }
 
 /* The answers of a node come in the order of its requests. */
 static int receive_from(batch *b, size_t number, trl_error *err)
 {
-    node *n = &b->r->nodes[number];
+    trl__redis_node *n = &b->r->nodes[number];
     for (size_t i = 0; i < b->count; i++) {
         trl__redis_request *q = &b->requests[i];
+        trl__reply reply = {.kind = TRL__REPLY_NIL};
         if (q->status != TRL__REDIS_WAITING || q->sent_to != (int)number)
             continue;
-        redisReply *asked = q->asks ? receive(n) : NULL;
-        redisReply *reply = q->asks && !asked ? NULL : receive(n);
-        if (!reply) {
-            freeReplyObject(asked);
+        int code = receive_answer(b, q, n, &reply, err);
+        if (code == 0) {
             fail_node(b, n);
             return 0;
         }
-        if (asked &&
-            asked->type == REDIS_REPLY_ERROR) { /* why it was refused says this one; the other only sends back */
-            redisReply *kept = reply;
-            reply = asked;
-            asked = kept;
-        }
-        freeReplyObject(asked);
-        int code = take_reply(b, q, n, reply, err);
+        if (code > 0)
+            code = take_reply(b, q, n, &reply, err);
+        trl__reply_free(&reply);
         if (code < 0) {
-            disconnect(n); /* other answers are still to come */
+            trl__redis_disconnect(n); /* other answers are still to come */
             return code;
         }
     }
@@ -493,12 +213,12 @@ static void give_up(batch *b, int lost_before_only)
 {
     for (size_t i = 0; i < b->count; i++) {
         trl__redis_request *q = &b->requests[i];
-        node *n = &b->r->nodes[b->r->slot_node[trl__redis_slot(q->key, q->key_size)]];
+        trl__redis_node *n = &b->r->nodes[b->r->slot_node[trl__redis_slot(q->key, q->key_size)]];
         if (q->status != TRL__REDIS_WAITING || (lost_before_only && !n->lost))
             continue;
         q->status = TRL__REDIS_LOST;
         n->lost = n->down;
-        n->ask_at = now() + ASK_AGAIN;
+        n->ask_at = trl__resp_now() + ASK_AGAIN;
     }
 }
 
@@ -509,7 +229,7 @@ static int one_round(batch *b, trl_error *err)
     for (size_t i = 0; i < b->count; i++)
         b->requests[i].sent_to = b->requests[i].node;
     for (size_t i = 1; code == 0 && i < b->r->count; i++)
-        if (!b->r->nodes[i].failed && b->r->nodes[i].context)
+        if (!b->r->nodes[i].failed && b->r->nodes[i].link)
             code = receive_from(b, i, err);
     for (size_t i = 0; b->failed && i < b->count; i++)
         b->requests[i].asks = 0; /* it may be the one that was asked for that is gone */
@@ -520,15 +240,16 @@ static int one_round(batch *b, trl_error *err)
 static int abandon(trl__redis *r, int code)
 {
     for (size_t i = 0; i < r->count; i++)
-        disconnect(&r->nodes[i]);
+        trl__redis_disconnect(&r->nodes[i]);
     return code;
 }
 
-int trl__redis_run(trl__redis *r, trl__redis_request *requests, size_t count, trl_error *err)
+int trl__redis_run(trl__redis *r, trl__redis_request *requests, size_t count, double deadline, trl_error *err)
 {
     batch b = {.r = r, .requests = requests, .count = count};
-    double limit = now() + r->settings->wait, pause = PAUSE;
-    free_replies(r);
+    double limit = deadline - r->settings->timeout, pause = PAUSE; /* a last answer has its time */
+    trl__redis_begin(r, deadline);
+    trl__redis_free_values(r);
     for (size_t i = 0; i < count; i++) {
         requests[i].status = TRL__REDIS_WAITING;
         requests[i].asks = 0;
@@ -538,13 +259,13 @@ int trl__redis_run(trl__redis *r, trl__redis_request *requests, size_t count, tr
         if (code == 0 && count_waiting(&b) == 0)
             return 0;
         if (code == 0 && (b.moved || b.failed || b.refused))
-            code = refresh(r, err);
+            code = trl__redis_refresh(r, err);
         if (code < 0)
             return abandon(r, code);
         if (!b.failed && !b.refused && round < REDIRECTIONS)
             continue;
         give_up(&b, 1);
-        if (now() >= limit)
+        if (trl__resp_now() >= limit)
             give_up(&b, 0);
         if (count_waiting(&b) == 0)
             return 0;
@@ -555,116 +276,114 @@ int trl__redis_run(trl__redis *r, trl__redis_request *requests, size_t count, tr
 
 /* ---- all servers ---- */
 
-int trl__redis_settle(trl__redis *r, trl_error *err)
+/* Until the replicas of a node have what was stored, or the time is over. */
+static int settle_node(trl__redis *r, trl__redis_node *n, trl_error *err)
 {
     char limit[32], replicas[16];
-    int code = refresh(r, err);
-    for (size_t i = 1; code >= 0 && i < r->count; i++) {
-        node *n = &r->nodes[i];
-        const char *const command[] = {"WAIT", replicas, limit};
-        redisReply *reply;
-        if (!n->has_slots || n->replicas == 0)
-            continue;
-        /* The server waits; the client must not lose its patience before. */
-        snprintf(limit, sizeof limit, "%d", (int)(r->settings->timeout * 500));
-        snprintf(replicas, sizeof replicas, "%d", n->replicas);
-        double end = now() + r->settings->wait;
-        long long have = 0;
-        do {
-            code = ask(r, n, 3, command, &reply, err);
-            have = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
-            if (reply)
-                freeReplyObject(reply);
-        } while (code == 0 && have < n->replicas && now() < end);
-        if (code == 0 && have < n->replicas)
-            code = trl__fail(err, TRL_EIO, "%s:%d: %lld of %d replicas have what was stored; are the others up?",
-                             n->host, n->port, have, n->replicas);
-    }
+    const char *const command[] = {"WAIT", replicas, limit};
+    int64_t have = 0;
+    int code;
+    /* The server waits; the client must not lose its patience before. */
+    snprintf(limit, sizeof limit, "%d", (int)(r->settings->timeout * 500));
+    snprintf(replicas, sizeof replicas, "%d", n->replicas);
+    do {
+        trl__reply reply;
+        code = trl__redis_ask(r, n, 3, command, &reply, err);
+        have = reply.kind == TRL__REPLY_INTEGER ? reply.integer : 0;
+        trl__reply_free(&reply);
+    } while (code > 0 && have < n->replicas && trl__resp_now() < r->limits.deadline - r->settings->timeout);
+    if (code >= 0 && have < n->replicas)
+        code = trl__fail(err, TRL_EIO, "%s:%d: %" PRId64 " of %d replicas have what was stored; are the others up?",
+                         n->host, n->port, have, n->replicas);
     return code < 0 ? code : 0;
 }
 
+int trl__redis_settle(trl__redis *r, double deadline, trl_error *err)
+{
+    trl__redis_begin(r, deadline);
+    int code = trl__redis_refresh(r, err);
+    for (size_t i = 1; code >= 0 && i < r->count; i++)
+        if (r->nodes[i].has_slots && r->nodes[i].replicas > 0)
+            code = settle_node(r, &r->nodes[i], err);
+    return code < 0 ? code : 0;
+}
+
+static int is_found(const trl__reply *found)
+{
+    if (found->kind != TRL__REPLY_LIST || found->count != 2 || found->items[0].kind != TRL__REPLY_TEXT ||
+        found->items[0].size >= CURSOR || found->items[1].kind != TRL__REPLY_LIST)
+        return 0;
+    for (size_t i = 0; i < found->items[1].count; i++)
+        if (found->items[1].items[i].kind != TRL__REPLY_TEXT)
+            return 0;
+    return 1;
+}
+
+/* Removes keys that were found, all in one go. Returns as receive. */
+static int remove_found(trl__redis *r, trl__redis_node *n, const trl__reply *keys, const char *kept, trl_error *err)
+{
+    size_t removed = 0;
+    n->used = 0;
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *const unlink[] = {"UNLINK", keys->items[i].text};
+        const size_t sizes[] = {6, keys->items[i].size};
+        if (begins_with(unlink[1], kept))
+            continue;
+        if (trl__redis_put_command(n, 2, unlink, sizes) < 0)
+            return trl__fail_memory(err);
+        removed++;
+    }
+    int code = removed == 0 || trl__redis_send(r, n) == 0;
+    for (; code > 0 && removed > 0; removed--) {
+        trl__reply reply;
+        code = trl__redis_receive(r, n, &reply, err);
+        if (code > 0 && reply.kind == TRL__REPLY_ERROR)
+            code = trl__redis_refuses(n, &reply, err);
+        trl__reply_free(&reply);
+    }
+    return code;
+}
+
 /* One step of SCAN: removes what was found. Returns 1 when there is more. */
-static int remove_step(const trl__redis *r, node *n, const char *pattern, const char *kept, char cursor[32],
+static int remove_step(trl__redis *r, trl__redis_node *n, const char *pattern, const char *kept, char cursor[CURSOR],
                        trl_error *err)
 {
     char most[16];
     snprintf(most, sizeof most, "%d", REMOVE_BATCH);
     const char *const command[] = {"SCAN", cursor, "MATCH", pattern, "COUNT", most};
-    redisReply *reply, *removed;
-    int code = ask(r, n, 6, command, &reply, err);
-    if (code < 0)
-        return code;
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) {
-        if (reply)
-            freeReplyObject(reply);
-        return trl__fail(err, TRL_EIO, "%s:%d: old keys could not be listed", n->host, n->port);
-    }
-    snprintf(cursor, 32, "%s", reply->element[0]->str);
-    for (size_t i = 0; code == 0 && i < reply->element[1]->elements; i++) {
-        const char *const unlink[] = {"UNLINK", reply->element[1]->element[i]->str};
-        if (begins_with(unlink[1], kept))
-            continue;
-        code = ask(r, n, 2, unlink, &removed, err);
-        if (removed)
-            freeReplyObject(removed);
-    }
-    freeReplyObject(reply);
-    return code < 0 ? code : strcmp(cursor, "0") != 0;
+    trl__reply found;
+    int code = trl__redis_ask(r, n, 6, command, &found, err);
+    if (code > 0 && found.kind == TRL__REPLY_ERROR)
+        code = trl__redis_refuses(n, &found, err);
+    else if (code > 0 && !is_found(&found))
+        code =
+            trl__fail(err, TRL_EIO, "%s:%d: what answers there is no Redis: its SCAN makes no sense", n->host, n->port);
+    if (code > 0)
+        code = remove_found(r, n, &found.items[1], kept, err);
+    if (code > 0)
+        snprintf(cursor, CURSOR, "%s", found.items[0].text);
+    trl__reply_free(&found);
+    if (code != 0)
+        return code < 0 ? code : strcmp(cursor, "0") != 0;
+    return trl__fail(
+        err, TRL_EIO,
+        "%s:%d: the new model counts, but old keys could not all be listed and removed%s; load it again to "
+        "have them removed",
+        n->host, n->port, trl__resp_now() < r->limits.deadline ? "" : " in time (TRELLIS_REDIS_WAIT)");
 }
 
 int trl__redis_remove(trl__redis *r, const char *pattern, const char *kept, trl_error *err)
 {
+    const trl__redis_settings *s = r->settings;
     int code = 0;
+    trl__redis_begin(r, trl__resp_now() + REMOVE_WAITS * s->wait + s->timeout);
     for (size_t i = 1; code == 0 && i < r->count; i++) {
-        char cursor[32] = "0";
+        char cursor[CURSOR] = "0";
         if (r->nodes[i].has_slots)
-            while ((code = remove_step(r, &r->nodes[i], pattern, kept, cursor, err)) > 0)
-                continue;
+            do {
+                r->limits.bytes = TRL__REDIS_BYTES_MOST; /* of each step: nothing is kept */
+                code = remove_step(r, &r->nodes[i], pattern, kept, cursor, err);
+            } while (code > 0);
     }
     return code;
 }
-
-#else
-
-static int missing(trl_error *err)
-{
-    return trl__fail(err, TRL_EUNSUPPORTED, "this trellis was built without hiredis, Redis's client");
-}
-
-int trl__redis_open(const trl__redis_settings *settings, trl__redis **out, trl_error *err)
-{
-    (void)settings;
-    *out = NULL;
-    return missing(err);
-}
-
-void trl__redis_close(trl__redis *redis)
-{
-    (void)redis;
-}
-
-int trl__redis_run(trl__redis *redis, trl__redis_request *requests, size_t count, trl_error *err)
-{
-    (void)redis, (void)requests, (void)count;
-    return missing(err);
-}
-
-int trl__redis_settle(trl__redis *redis, trl_error *err)
-{
-    (void)redis;
-    return missing(err);
-}
-
-int trl__redis_remove(trl__redis *redis, const char *pattern, const char *kept, trl_error *err)
-{
-    (void)redis, (void)pattern, (void)kept;
-    return missing(err);
-}
-
-size_t trl__redis_servers(const trl__redis *redis)
-{
-    (void)redis;
-    return 0;
-}
-
-#endif

@@ -1,7 +1,7 @@
 /* Where a Redis Cluster is, and how it is spoken to: redis://HOST:PORT[,HOST:PORT…]/NAME, and the environment.
  *
  *     TRELLIS_REDIS_USER, TRELLIS_REDIS_PASSWORD     who asks
- *     TRELLIS_REDIS_TIMEOUT                          seconds that a server has to answer; default 2
+ *     TRELLIS_REDIS_TIMEOUT                          seconds that a server may be silent; default 2
  *     TRELLIS_REDIS_WAIT                             seconds for another server to take over from one that is gone; default 15
  *     TRELLIS_REDIS_CONFIG                           a file with lines `user NAME`, `password WORD`, `timeout SECONDS`, `wait SECONDS`; the variables above come first
  *

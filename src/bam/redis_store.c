@@ -141,7 +141,7 @@ static int fetch(trl__lookup *lookup, const unsigned char *keys, size_t count, t
     }
     write_current(l->settings.name, l->copy, current);
     l->requests[count] = (trl__redis_request){.key = current, .key_size = strlen(current)};
-    int code = trl__redis_run(l->redis, l->requests, count + 1, err);
+    int code = trl__redis_run(l->redis, l->requests, count + 1, trl__redis_deadline(&l->settings), err);
     if (code == 0 && is_replaced(l, &l->requests[count]))
         return trl__fail(err, TRL_EINVAL, "%s: another model has been loaded since this one was opened; start again",
                          l->where);
@@ -165,9 +165,10 @@ static void destroy(trl__lookup *lookup)
 }
 
 /* The first of the copies that a server has; the key is its own. Their status is that of the last one where none has. */
-static int get_copy(trl__redis *redis, const char *name, const char *generation, int *copy, trl__redis_request *q,
+static int get_copy(redis_lookup *l, const char *generation, double deadline, int *copy, trl__redis_request *q,
                     trl_error *err)
 {
+    const char *name = l->settings.name;
     char key[COPY_KEY];
     int code = 0, lost = 0;
     for (*copy = 0; *copy < COPIES; ++*copy) {
@@ -176,7 +177,7 @@ static int get_copy(trl__redis *redis, const char *name, const char *generation,
         else
             write_current(name, *copy, key);
         *q = (trl__redis_request){.key = key, .key_size = strlen(key)};
-        code = trl__redis_run(redis, q, 1, err);
+        code = trl__redis_run(l->redis, q, 1, deadline, err);
         q->key = NULL;
         if (code < 0 || q->status == TRL__REDIS_VALUE)
             return code;
@@ -187,11 +188,11 @@ static int get_copy(trl__redis *redis, const char *name, const char *generation,
     return code;
 }
 
-static int read_about(redis_lookup *l, trl_error *err)
+static int read_about(redis_lookup *l, double deadline, trl_error *err)
 {
     trl__redis_request q;
     trl__container *file;
-    int copy, code = get_copy(l->redis, l->settings.name, NULL, &l->copy, &q, err);
+    int copy, code = get_copy(l, NULL, deadline, &l->copy, &q, err);
     if (code < 0)
         return code;
     if (q.status == TRL__REDIS_LOST)
@@ -200,7 +201,7 @@ static int read_about(redis_lookup *l, trl_error *err)
         return trl__fail(err, TRL_ENOENT, "%s: there is no model '%s'; `trellis bam load` brings one there", l->where,
                          l->settings.name);
     memcpy(l->generation, q.value, GENERATION - 1);
-    code = get_copy(l->redis, l->settings.name, l->generation, &copy, &q, err);
+    code = get_copy(l, l->generation, deadline, &copy, &q, err);
     if (code < 0)
         return code;
     if (q.status != TRL__REDIS_VALUE)
@@ -221,10 +222,11 @@ int trl__redis_lookup_open(const char *where, trl__lookup **out, trl_error *err)
         return trl__fail_memory(err);
     l->where = trl__strdup(where);
     int code = l->where ? trl__redis_settings_read(where, &l->settings, err) : trl__fail_memory(err);
+    double deadline = trl__redis_deadline(&l->settings);
     if (code == 0)
-        code = trl__redis_open(&l->settings, &l->redis, err);
+        code = trl__redis_open(&l->settings, deadline, &l->redis, err);
     if (code == 0)
-        code = read_about(l, err);
+        code = read_about(l, deadline, err);
     if (code < 0) {
         destroy(&l->base);
         return code;
@@ -256,9 +258,9 @@ typedef struct load_job {
     trl_bam_load_summary summary;
 } load_job;
 
-static int store_all(const load_job *j, trl__redis_request *requests, size_t count, trl_error *err)
+static int store_all(const load_job *j, trl__redis_request *requests, size_t count, double deadline, trl_error *err)
 {
-    int code = trl__redis_run(j->redis, requests, count, err);
+    int code = trl__redis_run(j->redis, requests, count, deadline, err);
     for (size_t i = 0; code == 0 && i < count; i++)
         if (requests[i].status != TRL__REDIS_STORED)
             return trl__fail(err, TRL_EIO,
@@ -272,7 +274,7 @@ static int flush(load_job *j, trl_error *err)
 {
     for (size_t i = 0; i < j->count; i++)
         j->requests[i].stored = j->values + j->value_at[i];
-    int code = store_all(j, j->requests, j->count, err);
+    int code = store_all(j, j->requests, j->count, trl__redis_deadline(&j->settings), err);
     trl_progress_add(j->progress, j->count);
     j->count = j->used = 0;
     return code;
@@ -318,8 +320,9 @@ static int store_copies(const load_job *j, int about, const void *value, size_t 
         requests[i] =
             (trl__redis_request){.key = keys[i], .key_size = strlen(keys[i]), .stored = value, .stored_size = size};
     }
-    int code = store_all(j, requests, COPIES, err);
-    return code < 0 ? code : trl__redis_settle(j->redis, err);
+    double deadline = trl__redis_deadline(&j->settings);
+    int code = store_all(j, requests, COPIES, deadline, err);
+    return code < 0 ? code : trl__redis_settle(j->redis, deadline, err);
 }
 
 /* All mixtures, what they are about, and when everything is there, the generation. Then others go. */
@@ -351,7 +354,7 @@ static int open_job(load_job *j, const char *store, trl__source *about, const un
     if (code == 0)
         code = trl__redis_settings_read(j->where, &j->settings, err);
     if (code == 0)
-        code = trl__redis_open(&j->settings, &j->redis, err);
+        code = trl__redis_open(&j->settings, trl__redis_deadline(&j->settings), &j->redis, err);
     if (code != 0)
         return code;
     trl_bam_store_facts facts = trl_bam_store_describe(j->store);

@@ -17,9 +17,6 @@ mphones=$("$TRELLIS" bam export store | grep -c 'Gaussians of')
 
 # ---- What is wrong without any server ----
 expect 3 "$TRELLIS" bam load store redis://127.0.0.1:1/bam
-if [[ $err == *"built without hiredis"* ]]; then
-    skip "built without hiredis"
-fi
 contains "$err" "no Redis answers there" "nobody there"
 expect 3 "$TRELLIS" bam load store redis://me:word@127.0.0.1:1/bam
 contains "$err" "TRELLIS_REDIS_PASSWORD" "a password in the address"
