@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "corpus_input.h"
 #include "frontend_input.h"
+#include "resume.h"
 
 #include <errno.h>
 #include <math.h>
@@ -54,11 +55,11 @@ typedef struct job {
     trl_lexicon *lexicon;
     trl_model *from;
     trl_pool *pool;
-    char *folder, *journal;
-    int stage;           /* in hand, from 1; 0: none yet */
-    double seconds;      /* of the stages so far */
-    int64_t dropped;     /* components, in the stage in hand */
-    int64_t kept_states; /* the most of any iteration */
+    char *folder, *journal, *kept; /* kept: what can be gone on with, in words */
+    int stage;                     /* in hand, from 1; 0: none yet */
+    double seconds;                /* of the stages so far */
+    int64_t dropped;               /* components, in the stage in hand */
+    int64_t kept_states;           /* the most of any iteration */
 } job;
 
 /* ---- Options ---- */
@@ -323,6 +324,7 @@ static void say_iteration(void *user, const trl_iteration *n)
         snprintf(score, sizeof score, "%.4f", n->log_likelihood);
         print_time(left, sizeof left, time_left(j, n));
     }
+    resume_offer(j->kept, NULL);
     const char *search = is_flat_start(j, n)                    ? "none"
                          : n->wide                              ? "beam"
                          : j->options.margin == TRL_MARGIN_FULL ? "full"
@@ -399,14 +401,27 @@ static int train(job *j, const char *lexicon_name)
                 "(--resume goes on with it)",
                 j->folder);
     trl_model *model;
-    if (trl_train(j->corpus, j->lexicon, j->frontend, &j->options, j->pool, j->findings, &model, &err) < 0)
-        return cli_failure(&err);
+    int goes_on = j->options.resume && trl_train_interrupted(j->folder);
+    if (goes_on)
+        resume_offer(j->kept, NULL);
+    else if (j->options.resume)
+        cli_say(&j->values->common, "%s has no checkpoint: the training begins", j->folder);
+    if (trl_train(j->corpus, j->lexicon, j->frontend, &j->options, j->pool, j->findings, &model, &err) < 0) {
+        int code = cli_failure(&err);
+        if (err.code != TRL_EINVAL) /* what is refused now will be refused again */
+            resume_say();
+        return code;
+    }
     int failed = trl_model_write(model, j->values->output, &err) < 0;
     int64_t gaussians = trl_model_gaussians(model);
     int32_t tied = trl_model_tied_states(model);
     trl_model_destroy(model);
-    if (failed)
-        return cli_failure(&err);
+    if (failed) {
+        int code = cli_failure(&err);
+        resume_say();
+        return code;
+    }
+    resume_withdraw();
     if (!j->values->keep)
         trl_train_clean(j->folder, j->options.features);
     cli_say(&j->values->common, "%d tied states, %lld Gaussians, %.1f s -> %s", tied, (long long)gaussians, j->seconds,
@@ -422,6 +437,7 @@ static int run(void *values, int count, char **arguments)
         return cli_usage_error(&cmd_train, "say with -o where the model goes");
     j.folder = cli_with_ending(j.values->folder ? j.values->folder : j.values->output, j.values->folder ? "" : ".work");
     j.journal = cli_with_ending(j.values->output, ".journal");
+    j.kept = cli_with_ending("the last complete iteration, in ", j.folder);
     int code = prepare(&j, arguments);
     if (code == 0)
         code = train(&j, arguments[1]);
@@ -433,6 +449,7 @@ static int run(void *values, int count, char **arguments)
     trl_model_destroy(j.from);
     free(j.folder);
     free(j.journal);
+    free(j.kept);
     return code;
 }
 
@@ -520,7 +537,8 @@ static const cli_option options[] = {
      "packed features (.trf) of the corpus instead of its sound"},
 
     {.name = "Running", .kind = CLI_GROUP},
-    {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL, "go on after the last complete iteration"},
+    {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL,
+     "go on after the last complete iteration; where there is none, begin"},
     {"folder", 0, CLI_TEXT, offsetof(struct values, folder), "DIR",
      "for features and checkpoints, removed at the end (default MODEL.work)"},
     {"keep", 0, CLI_FLAG, offsetof(struct values, keep), NULL, "don't remove that folder"},

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "cli_json.h"
 #include "large_blocks.h"
+#include "resume.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -141,6 +142,7 @@ int main(int argc, char **argv)
         argv[1] = "version";
     int used;
     const cli_command *command = cli_find(argc - 1, argv + 1, &used);
+    resume_remember(argc, argv);
     if (command)
         return cli_run(command, argc - 1 - used, argv + 1 + used);
     return cli_unknown_command(argc - 1, argv + 1);

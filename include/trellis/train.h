@@ -88,7 +88,7 @@ typedef struct trl_train_options {
     int unknown_words; /* trl_unknown_words; default auto */
     int channel, skip_bad;
     const char *folder;   /* for features and checkpoints; NULL: a temporary one, removed at the end, no checkpoints */
-    int resume;           /* go on from the checkpoint in `folder` */
+    int resume;           /* go on from the checkpoint in `folder`; where it has none, begin */
     const char *features; /* packed features instead of the sound; NULL: from the sound */
     const char *device;   /* "cpu" … */
     const char *provenance;   /* goes into the model */

@@ -1,53 +1,20 @@
 #include "bam/work_folder.h"
 #include "base/fail.h"
+#include "base/folder_lock.h"
 #include "base/input_guard.h"
 #include "base/path.h"
 #include "base/text_file.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <trellis/file.h>
 #include <unistd.h>
 
-#define LOCK "lock"
 #define FINDINGS "findings"
 
 /* ---- the folder ---- */
-
-/* Is the open file still the one of this name? Whoever had it before us may have removed it at his end. */
-static int is_there(int fd, const char *name)
-{
-    struct stat ours, named;
-    return fstat(fd, &ours) == 0 && stat(name, &named) == 0 && ours.st_ino == named.st_ino &&
-           ours.st_dev == named.st_dev;
-}
-
-static int take_lock(trl__work *w, const char *name, trl_error *err)
-{
-    for (;;) {
-        int code = trl__make_folder(w->folder, err);
-        if (code < 0)
-            return code;
-        w->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (w->lock < 0 && errno == ENOENT)
-            continue; /* the folder has just gone */
-        if (w->lock < 0)
-            return trl__fail_errno(err, name, "can't open");
-        if (flock(w->lock, LOCK_EX | LOCK_NB) != 0)
-            return errno == EWOULDBLOCK
-                       ? trl__fail(err, TRL_EINVAL, "%s: another process trains this store just now", w->folder)
-                       : trl__fail_errno(err, name, "can't be locked");
-        if (is_there(w->lock, name))
-            return 0;
-        close(w->lock);
-    }
-}
 
 int trl__work_open(const char *store, trl__work *out, trl_error *err)
 {
@@ -59,8 +26,7 @@ int trl__work_open(const char *store, trl__work *out, trl_error *err)
     if (!out->folder)
         return trl__fail_memory(err);
     snprintf(out->folder, length + 6, "%.*s.work", (int)length, store);
-    char *name = trl__join_path(&out->names, out->folder, LOCK);
-    int code = name ? take_lock(out, name, err) : trl__fail_memory(err);
+    int code = trl__folder_lock(out->folder, "trains this store", &out->lock, err);
     if (code < 0)
         trl__work_close(out);
     return code;
@@ -99,7 +65,7 @@ void trl__work_remove(const trl__work *w, int with_folder)
     trl__arena arena = {0};
     DIR *folder = opendir(w->folder);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        int goes = is_ours(entry->d_name) || (with_folder && strcmp(entry->d_name, LOCK) == 0);
+        int goes = is_ours(entry->d_name) || (with_folder && strcmp(entry->d_name, TRL__LOCK_NAME) == 0);
         char *path = goes ? trl__join_path(&arena, w->folder, entry->d_name) : NULL;
         if (path)
             unlink(path);

@@ -1,5 +1,6 @@
 #include "train/checkpoint.h"
 #include "base/fail.h"
+#include "base/folder_lock.h"
 #include "base/input_guard.h"
 #include "base/memory.h"
 #include "base/text_file.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <trellis/file.h>
 #include <trellis/train.h>
@@ -101,7 +103,7 @@ static int make_named(trl__checkpoint *c, const char *folder, trl_error *err)
     c->folder = trl__strdup(folder);
     if (!c->folder)
         return trl__fail_memory(err);
-    return mkdir(folder, 0777) < 0 && errno != EEXIST ? trl__fail_errno(err, folder, "the folder can't be made") : 0;
+    return trl__folder_lock(folder, "trains with this folder", &c->lock, err);
 }
 
 int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error *err)
@@ -110,6 +112,7 @@ int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error 
     if (!c)
         return trl__fail_memory(err);
     c->stage_first = 1;
+    c->lock = -1;
     int code = folder ? make_named(c, folder, err) : make_temporary(c, err);
     if (code < 0) {
         trl__free(c->folder);
@@ -164,6 +167,7 @@ static void remove_all(const trl__checkpoint *c, const char *given)
     if (!given || stat(given, &x) != 0 || fstatat(folder, FEATURES, &y, 0) != 0 || x.st_dev != y.st_dev ||
         x.st_ino != y.st_ino)
         unlinkat(folder, FEATURES, 0);
+    unlinkat(folder, TRL__LOCK_NAME, 0);
     close(folder);
     rmdir(c->folder);
 }
@@ -174,6 +178,8 @@ void trl__checkpoint_destroy(trl__checkpoint *c)
         return;
     if (c->temporary)
         remove_all(c, NULL);
+    if (c->lock >= 0)
+        close(c->lock);
     trl__free(c->folder);
     trl__free(c);
 }
@@ -242,8 +248,7 @@ int trl__checkpoint_resume(trl__checkpoint *c, trl_error *err)
     record r = {0};
     int code = read_record(c, &r, err);
     if (code == TRL_ENOENT)
-        return trl__fail(err, code, "%s: there is no checkpoint here to resume from; start without --resume",
-                         c->folder);
+        return trl__fail(err, code, "%s: there is no checkpoint here to resume from", c->folder);
     if (code < 0)
         return code;
     if (r.fingerprint != c->fingerprint)
@@ -275,6 +280,12 @@ void trl__checkpoint_forget(trl__checkpoint *c)
     remove_iterations(c, folder);
     close(folder);
     c->iteration = 0;
+}
+
+void trl__checkpoint_clean(trl__checkpoint *c, const char *given)
+{
+    trl__checkpoint_forget(c);
+    remove_all(c, given);
 }
 
 int trl__checkpoint_commit(trl__checkpoint *c, int iteration, trl_error *err)
@@ -317,6 +328,11 @@ int trl_train_interrupted(const char *folder)
 void trl_train_clean(const char *folder, const char *features)
 {
     trl__checkpoint c = {.folder = (char *)(uintptr_t)folder};
-    trl__checkpoint_forget(&c);
-    remove_all(&c, features);
+    int place = open_folder(&c), lock = place >= 0 ? openat(place, TRL__LOCK_NAME, O_RDWR | O_CLOEXEC) : -1;
+    if (place >= 0 && (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0)) /* else another process has it by now */
+        trl__checkpoint_clean(&c, features);
+    if (lock >= 0)
+        close(lock);
+    if (place >= 0)
+        close(place);
 }

@@ -23,10 +23,11 @@ typedef struct trl__checkpoint {
     int stage;            /* that it belongs to, from 0 */
     int stage_first;      /* the stage's first iteration */
     int settled;          /* alignments move little: the next iteration searches in a band */
+    int lock;             /* on a named folder; -1: none */
     int temporary;        /* the folder goes away at the end, whatever happens */
 } trl__checkpoint;
 
-/* Makes the folder when it is missing; NULL: a temporary one. */
+/* Makes the folder when it is missing; NULL: a temporary one. TRL_EINVAL: another process is at work in it. */
 int trl__checkpoint_create(const char *folder, trl__checkpoint **out, trl_error *err);
 
 /* A temporary folder goes away with all that is in it. */
@@ -46,6 +47,9 @@ int trl__checkpoint_resume(trl__checkpoint *checkpoint, trl_error *err);
 
 /* Removes what an earlier training left: a new one begins. Its features stay, in case they are this one's input. */
 void trl__checkpoint_forget(trl__checkpoint *checkpoint);
+
+/* The folder goes away with all that a training put there, but not features that were its input (NULL: none). */
+void trl__checkpoint_clean(trl__checkpoint *checkpoint, const char *given);
 
 /* Model and alignments of `iteration` are in place: from now on they count, and the ones before are removed. */
 int trl__checkpoint_commit(trl__checkpoint *checkpoint, int iteration, trl_error *err);

@@ -226,7 +226,7 @@ static int prepare_data(trl__training *t, const trl_corpus *corpus, const trl_fr
                     : trl__fail_memory(err);
     trl__free(features);
     if (code < 0 && !o->resume)
-        trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
+        trl__checkpoint_clean(t->checkpoint, o->features); /* there is nothing to go on from */
     return code;
 }
 
@@ -277,8 +277,8 @@ static int prepare(trl__training *t, const trl_corpus *corpus, const trl_fronten
     if (code == 0)
         code = trl__check_questions(t, err);
     if (code != 0) {
-        if (!o->resume && !o->features)
-            trl_train_clean(o->folder, o->features); /* there is nothing to go on from */
+        if (!o->resume && !o->features && t->checkpoint)
+            trl__checkpoint_clean(t->checkpoint, o->features); /* there is nothing to go on from */
         return code;
     }
     t->checkpoint->fingerprint = fingerprint(t);
@@ -326,7 +326,9 @@ static int is_complete(trl__training *t)
 int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_frontend *frontend,
               const trl_train_options *options, trl_pool *pool, trl_findings *skipped, trl_model **out, trl_error *err)
 {
-    trl__training t = {.options = options, .lexicon = lexicon, .pool = pool, .skipped = skipped};
+    trl_train_options own = *options;
+    own.resume = options->resume && options->folder && trl_train_interrupted(options->folder);
+    trl__training t = {.options = &own, .lexicon = lexicon, .pool = pool, .skipped = skipped};
     int code = trl_train_options_check(options, err);
     if (code == 0)
         code = trl__parse_stages(options, t.stages, &t.stage_count, err);

@@ -53,7 +53,7 @@ for attempt in 1 2 3 4 5; do
 done
 [ $killed -ge 2 ] || wrong "in $attempt trainings none was killed twice"
 
-# A checkpoint of other options is refused; none at all too.
+# A checkpoint of other options is refused. Without any, the training begins.
 train -o left.trm --keep --quiet
 expect 3 "$TRELLIS" train data "$lexicon" -o left.trm --components 8 --iterations 2 --resume
 contains "$err" "other" "another training's checkpoint"
@@ -65,9 +65,33 @@ expect 0 train -o left.trm
 contains "$err" "left.trm.work has the checkpoint of an earlier training" "what a new training replaces"
 expect 0 train -o left.trm
 [[ $err == *"earlier training"* ]] && wrong "a checkpoint is replaced where there is none"
-expect 3 train -o none.trm --resume
-contains "$err" "none.trm.work" "no checkpoint to resume from"
-[ -e none.trm ] && wrong "a model without a training"
+expect 0 train -o none.trm --resume
+contains "$err" "none.trm.work has no checkpoint: the training begins" "no checkpoint to resume from"
+cmp one.trm none.trm || wrong "a training that began with --resume gives another model"
+
+# One process at a time works in a folder.
+mkdir locked.trm.work
+exec 9>locked.trm.work/lock
+flock 9
+expect 3 train -o locked.trm
+contains "$err" "locked.trm.work: another process trains with this folder just now" "two trainings"
+exec 9>&-
+expect 0 train -o locked.trm --quiet
+[ -d locked.trm.work ] && wrong "the lock is still there"
+
+# Who is interrupted is told how to go on. The journal is a pipe that is read once: the second iteration waits there.
+mkfifo held.trm.journal
+"$TRELLIS" train data "$lexicon" "${few[@]}" -o held.trm 2>held &
+child=$!
+cat held.trm.journal >/dev/null
+while kill -0 $child 2>/dev/null && ! grep -q "1/7" held; do :; done
+kill -TERM $child
+wait $child 2>/dev/null
+contains "$(<held)" "kept: the last complete iteration, in held.trm.work; this goes on from there:
+  trellis train data $lexicon ${few[*]} -o held.trm --resume" "an interruption"
+rm held.trm.journal
+expect 0 train -o held.trm --resume --quiet
+cmp one.trm held.trm || wrong "the model is another after an interruption"
 
 # Words that the lexicon lacks.
 grep -v "^SEVEN " "$lexicon" >short.txt

@@ -156,6 +156,7 @@ static void test_old_checkpoint_is_forgotten(void **state)
     assert_int_equal(c->iteration, 0);
     assert_int_equal(trl__checkpoint_resume(c, &err), TRL_ENOENT);
     assert_int_equal(unlink(temp_path("work/features.trf")), 0);
+    assert_int_equal(unlink(temp_path("work/lock")), 0);
     assert_int_equal(rmdir(temp_path("work")), 0); /* nothing else is in it */
     trl__checkpoint_destroy(c);
 }
