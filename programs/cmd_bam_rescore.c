@@ -164,7 +164,8 @@ const cli_command cmd_bam_rescore = {
         "where `first` is the acoustic score and P(W) comes from the graph cost in NBEST, F is --back-off, L --lambda "
         "and W --lm-weight. `trellis bam tune` finds good values for them.\n\n"
         "A MODEL that was trained on adapted frames is adapted to each speaker of the CORPUS along his first "
-        "hypotheses. Words of hypotheses that the LEXICON lacks are words of unknown pronunciation, as in `trellis "
+        "hypotheses. " LEXICON_DESCRIPTION
+        "Words of hypotheses that the LEXICON lacks are words of unknown pronunciation, as in `trellis "
         "align`; better use the lexicon of the first pass's graph. Transcripts of the CORPUS are not looked at. Where "
         "a server that has M-phones does not answer, "
         "the first-pass score is taken; how often is said, and the exit code is 1.",

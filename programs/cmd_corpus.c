@@ -249,7 +249,8 @@ static int run(void *values, int count, char **arguments)
 
 static const cli_option options[] = {
     {"lexicon", 'l', CLI_TEXT, offsetof(struct values, lexicon), "FILE",
-     "pronunciations: words that are not in it are reported, and transcripts are measured in phones"},
+     "pronunciations: words that are not in it are reported, and transcripts are measured in phones; several with "
+     "commas between"},
     {"json", 0, CLI_TEXT, offsetof(struct values, json), "FILE",
      "write the findings as JSON; - is standard output, instead of the text"},
     {"all", 'a', CLI_FLAG, offsetof(struct values, all), NULL, "show every finding, not only the first 20 of a kind"},

@@ -1,5 +1,6 @@
 /* trellis graph: what can be recognised, as one machine. */
 #include "cli.h"
+#include "corpus_input.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ const cli_command cmd_graph = {
         "silence "
         "between them, and the states of the MODEL, each phone's among its neighbours. The result is one file, which "
         "is "
-        "mapped when it is used and knows which model it fits.\n\n"
+        "mapped when it is used and knows which model it fits. " LEXICON_DESCRIPTION "\n\n"
         "GRAMMAR is an n-gram model in ARPA form or Sphinx's binary ones, or an acceptor over words (OpenFst's binary "
         "form with a table of "
         "words, or with --symbols); both may be compressed with gzip. Back-off arcs are epsilons, or have the label "

@@ -386,7 +386,7 @@ static int train(job *j, const char *lexicon_name)
 {
     trl_error err;
     char provenance[600];
-    const char *base = strrchr(lexicon_name, '/');
+    const char *base = strchr(lexicon_name, ',') ? NULL : strrchr(lexicon_name, '/'); /* of several, all is said */
     snprintf(provenance, sizeof provenance, "trellis %s\ncommand = train\ncorpus = %s, %zu utterances\n", trl_version(),
              trl_corpus_format_name(j->corpus), trl_corpus_count(j->corpus));
     j->options.provenance = provenance;

@@ -57,12 +57,17 @@ typedef struct oov_input {
             "write these words: each with how often it occurs, and the first utterance that has it (tabs between)" \
     }
 
-/* A paragraph of a command's description. */
-#define OOV_DESCRIPTION                                                                                               \
-    "A word that the LEXICON lacks is a word of unknown pronunciation: the model's unit for spoken noise stands for " \
-    "it (SPN of models that trellis trains; in others a noise called SPN, +SPN+, <unk> or garbage, else the first "   \
-    "noise). How many there are, and which are the most frequent, is said at the start; --oov-list writes all. "      \
-    "With a model that has no such unit, their utterances are left out. Where more than half of 20 or more words "    \
+/* Pieces of a command's description. */
+#define LEXICON_DESCRIPTION \
+    "LEXICON may be several, with commas between, each of which adds its pronunciations: en-us,mine.dict. "
+#define OOV_DESCRIPTION                                                                                            \
+    LEXICON_DESCRIPTION                                                                                            \
+    "A word that the LEXICON lacks is a word of unknown pronunciation: the model's unit for spoken noise stands "  \
+    "for "                                                                                                         \
+    "it (SPN of models that trellis trains; in others a noise called SPN, +SPN+, <unk> or garbage, else the "      \
+    "first "                                                                                                       \
+    "noise). How many there are, and which are the most frequent, is said at the start; --oov-list writes all. "   \
+    "With a model that has no such unit, their utterances are left out. Where more than half of 20 or more words " \
     "are unknown, it is rather the wrong lexicon, which is an error, unless --oov noise is given."
 
 int oov_input_parse(const cli_command *command, const oov_input *input, int *choice); /* 0 or EXIT_USAGE */

@@ -9,16 +9,19 @@
 #include "corpus/lexicon_data.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define BINARY_SAMPLE 4096 /* bytes; programs, pictures and the like have a zero byte in them */
 #define FOLDED_SIZE 256    /* bytes of a word that is looked for in other capitals */
 
 typedef struct lexicon_reader {
     trl_lexicon *lexicon;
+    const char *path;       /* of the file in hand */
     trl_findings *findings; /* or NULL */
     int numbers;            /* fields between word and phones */
     trl__map known;         /* piece -> its pronunciation's index */
     int32_t *phones;        /* of the line in hand */
+    size_t used;            /* lines of the file with a pronunciation */
     size_t capacity;
 } lexicon_reader;
 
@@ -75,8 +78,8 @@ static int refuse(lexicon_reader *r, int64_t line, const char *message, trl_erro
 {
     const trl_finding_kind kind = TRL_FINDING_SYNTAX;
     if (r->findings)
-        return trl_findings_add(r->findings, kind, r->lexicon->path, line, NULL, err, "%s; it is left out", message);
-    return trl__fail_line(err, TRL_EFORMAT, r->lexicon->path, line, "%s; %s", message, trl_finding_advice(kind));
+        return trl_findings_add(r->findings, kind, r->path, line, NULL, err, "%s; it is left out", message);
+    return trl__fail_line(err, TRL_EFORMAT, r->path, line, "%s; %s", message, trl_finding_advice(kind));
 }
 
 /* Remarks on a new phone that is rather a probability, or several pronunciations in one line. Single digits from 2 on
@@ -87,7 +90,7 @@ static int look_at_phone(lexicon_reader *r, const char *phone, int64_t line, trl
     int number = trl__parse_double(phone, &value) == 0 && !(phone[0] >= '2' && phone[1] == '\0');
     if (!r->findings || (!number && !strchr(phone, '/')))
         return 0;
-    return trl_findings_add(r->findings, TRL_FINDING_ODD_PHONE, r->lexicon->path, line, NULL, err,
+    return trl_findings_add(r->findings, TRL_FINDING_ODD_PHONE, r->path, line, NULL, err,
                             number ? "%s, a number, is taken as a phone" : "%s, with a slash, is taken as a phone",
                             phone);
 }
@@ -117,6 +120,7 @@ static int add_pronunciation(lexicon_reader *r, const char *word, size_t phones,
     long number = trl__strings_add(&l->words, word, length);
     if (number < 0)
         return trl__fail_memory(err);
+    r->used++;
     r->phones[0] = (int32_t)number;
     size_t size = (phones + 1) * sizeof *r->phones;
     const uint64_t *known = trl__map_find(&r->known, (const char *)r->phones, size);
@@ -180,66 +184,118 @@ static int group_by_word(trl_lexicon *l, trl_error *err)
 }
 
 /* A lexicon in another encoding would give hundreds of wrong words: it is refused as a whole. */
-static int check_text(const trl_lexicon *l, const trl__text *text, trl_error *err)
+static int check_text(const char *path, const trl__text *text, trl_error *err)
 {
     const char *bytes = text->bytes + text->position;
     size_t size = text->size - text->position, valid = trl__utf8_check(bytes, size);
     if (valid == size)
         return 0;
     if (memchr(bytes, '\0', size < BINARY_SAMPLE ? size : BINARY_SAMPLE))
-        return trl__fail(err, TRL_EFORMAT, "%s: not a lexicon: this is not text", l->path);
+        return trl__fail(err, TRL_EFORMAT, "%s: not a lexicon: this is not text", path);
     int64_t line = 1;
     for (size_t i = 0; i < valid; i++)
         line += bytes[i] == '\n';
-    return trl__fail_line(err, TRL_EFORMAT, l->path, line,
+    return trl__fail_line(err, TRL_EFORMAT, path, line,
                           "not valid UTF-8 (byte %02x); save the lexicon as UTF-8 (iconv -f latin1 -t utf-8)",
                           (unsigned char)bytes[valid]);
 }
 
-static int read_lines(lexicon_reader *r, trl__text *text, trl_error *err)
+/* All of one file. */
+static int read_lines(lexicon_reader *r, const char *path, trl__text *text, trl_error *err)
 {
     char *line;
     size_t length;
-    int code = check_text(r->lexicon, text, err);
+    int code = check_text(path, text, err);
     if (code == 0 && TRL_GROW(r->phones, r->capacity, 1) < 0)
         code = trl__fail_memory(err);
+    r->path = path;
+    r->used = 0;
     r->numbers = detect_numbers(text);
     while (code == 0 && trl__text_line(text, &line, &length))
         code = read_line(r, line, text->line, err);
-    if (code == 0 && r->lexicon->count == 0)
+    if (code == 0 && r->used == 0)
         code = trl__fail(err, TRL_EFORMAT, "%s: no pronunciations in this file; its lines must be WORD PHONE PHONE …",
-                         r->lexicon->path);
-    return code < 0 ? code : group_by_word(r->lexicon, err);
+                         path);
+    return code;
+}
+
+static int begin(lexicon_reader *r, trl_findings *findings, trl_error *err)
+{
+    *r = (lexicon_reader){.lexicon = trl__alloc_zero(1, sizeof *r->lexicon), .findings = findings};
+    return r->lexicon ? 0 : trl__fail_memory(err);
+}
+
+/* code: how the reading went. */
+static int end(lexicon_reader *r, int code, trl_lexicon **out, trl_error *err)
+{
+    if (code == 0)
+        code = group_by_word(r->lexicon, err);
+    trl__map_free(&r->known);
+    trl__free(r->phones);
+    if (code < 0)
+        trl_lexicon_destroy(r->lexicon);
+    else
+        *out = r->lexicon;
+    return code;
 }
 
 int trl__lexicon_parse(const char *path, trl__text *text, trl_findings *findings, trl_lexicon **out, trl_error *err)
 {
+    lexicon_reader r;
     *out = NULL;
-    lexicon_reader r = {.lexicon = trl__alloc_zero(1, sizeof *r.lexicon), .findings = findings};
-    if (!r.lexicon)
-        return trl__fail_memory(err);
-    r.lexicon->path = trl__strdup(path);
-    int code = r.lexicon->path ? read_lines(&r, text, err) : trl__fail_memory(err);
-    trl__map_free(&r.known);
-    trl__free(r.phones);
-    if (code < 0)
-        trl_lexicon_destroy(r.lexicon);
-    else
-        *out = r.lexicon;
+    int code = begin(&r, findings, err);
+    return code < 0 ? code : end(&r, read_lines(&r, path, text, err), out, err);
+}
+
+/* The next name of a list: the longest that is a file, since a comma may be part of its name, else all up to the first comma. *rest becomes NULL behind the
+ * last one. NULL: out of memory. */
+static char *next_name(trl__arena *arena, const char **rest)
+{
+    size_t most = strlen(*rest), length = most;
+    char *name = trl__arena_copy(arena, *rest, most);
+    while (name && length > 0 && access(name, F_OK) != 0) {
+        while (length > 0 && name[length - 1] != ',')
+            length--;
+        if (length > 0)
+            name[--length] = '\0';
+    }
+    if (name && length == 0) {
+        length = strcspn(*rest, ",");
+        name = trl__arena_copy(arena, *rest, length);
+    }
+    *rest = length < most ? *rest + length + 1 : NULL;
+    return name;
+}
+
+static int read_file(lexicon_reader *r, trl__arena *arena, const char *name, trl_error *err)
+{
+    trl__text text = {0};
+    const char *path;
+    int code = trl__installed(arena, name, TRL__INSTALLED_LEXICON, &path, err);
+    if (code == 0)
+        code = trl__text_read(path, &text, err);
+    if (code == 0)
+        code = read_lines(r, path, &text, err);
+    trl__text_free(&text);
     return code;
 }
 
 int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out, trl_error *err)
 {
-    *out = NULL;
-    trl__text text = {0};
     trl__arena arena = {0};
-    int code = trl__installed(&arena, path, TRL__INSTALLED_LEXICON, &path, err);
-    if (code == 0)
-        code = trl__text_read(path, &text, err);
-    if (code == 0)
-        code = trl__lexicon_parse(path, &text, findings, out, err);
-    trl__text_free(&text);
+    lexicon_reader r;
+    const char *rest = path;
+    *out = NULL;
+    int code = begin(&r, findings, err);
+    if (code < 0)
+        return code;
+    do {
+        const char *name = next_name(&arena, &rest);
+        code = !name             ? trl__fail_memory(err)
+               : !*name && *path ? trl__fail(err, TRL_EINVAL, "%s: a name is missing beside a comma", path)
+                                 : read_file(&r, &arena, name, err);
+    } while (code == 0 && rest);
+    code = end(&r, code, out, err);
     trl__arena_free(&arena);
     return code;
 }
@@ -254,7 +310,6 @@ void trl_lexicon_destroy(trl_lexicon *lexicon)
     trl__arena_free(&lexicon->arena);
     trl__free(lexicon->pronunciations);
     trl__free(lexicon->first);
-    trl__free(lexicon->path);
     trl__free(lexicon);
 }
 

@@ -43,8 +43,7 @@ static int copy_lexicon(const trl_lexicon *from, trl_lexicon **out, trl_error *e
     trl_lexicon *to = *out = trl__alloc_zero(1, sizeof *to);
     if (!to)
         return trl__fail_memory(err);
-    to->path = trl__strdup(from->path);
-    if (!to->path || copy_strings(&to->words, &from->words) < 0 || copy_strings(&to->phones, &from->phones) < 0 ||
+    if (copy_strings(&to->words, &from->words) < 0 || copy_strings(&to->phones, &from->phones) < 0 ||
         copy_pronunciations(to, from) < 0)
         return trl__fail_memory(err);
     return from->folded.count > 0 ? trl_lexicon_fold_case(to, err) : 0;

@@ -17,7 +17,6 @@ typedef struct trl__pronunciation {
 } trl__pronunciation;
 
 struct trl_lexicon {
-    char *path;
     trl__strings words, phones;
     trl__map folded; /* word in small letters -> the first that is the same but for its capitals; empty: not wanted */
     trl__arena arena;

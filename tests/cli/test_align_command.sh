@@ -136,6 +136,15 @@ diff -r noise out_dir || wrong "noise is not what becomes of unknown words by de
 [ "$(grep -c ' HMM ' out_dir/words.ctm)" = 1 ] || wrong "--oov noise: HMM has no place"
 [ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
 
+printf 'HMM SS SS\n' >mine.dict # the later lexicon adds to the first; a file of that name is that file
+align 0 unknown lexicon.txt,mine.dict --to ctm
+contains "$err" "1 word is not in the lexicon" "two lexicons"
+[[ $err != *HMM* ]] || wrong "the second lexicon is not looked at: $err"
+cp mine.dict lexicon.txt,mine.dict
+align 3 unknown lexicon.txt,mine.dict -q
+contains "$err" "more than half" "a file with a comma in its name"
+rm lexicon.txt,mine.dict
+
 # ---- Capitals ----
 cp -r sounds small
 for lab in small/*/*.lab; do tr '[:upper:]' '[:lower:]' <"$lab" >lower && mv lower "$lab"; done
