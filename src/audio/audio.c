@@ -86,6 +86,25 @@ static void describe(int format, char *text, size_t size)
     snprintf(text, size, "%s, %s", first ? first : library_name(container), second ? second : library_name(coding));
 }
 
+static int start_media(trl_audio *audio, const trl__media_kind *kind, trl_error *err)
+{
+    trl__media_facts facts;
+    int rc = trl__media_open(&audio->source, kind, &facts, &audio->media, err);
+    if (rc < 0)
+        return rc;
+    audio->format = (SF_INFO){.frames = SF_COUNT_MAX, .samplerate = facts.rate, .channels = facts.channels};
+    memcpy(audio->media_format, facts.format, sizeof facts.format);
+    return 0;
+}
+
+/* Of a coding that libsndfile does not know; its own words where FFmpeg does not either. */
+static int start_other(trl_audio *audio, trl_error *err)
+{
+    const trl__media_kind *kind = trl__media_kind_refused(&audio->source);
+    int rc = kind ? start_media(audio, kind, err) : TRL_EUNSUPPORTED;
+    return rc == 0 || rc == TRL_ENOMEM ? rc : trl__sound_header_explain(&audio->source, err);
+}
+
 /* One at a time: libsndfile notes why a file can't be opened in variables that all threads share. The file's first bytes have
  * been read by then; Ogg reads its end too, and others wait for that. */
 static int start_sndfile(trl_audio *audio, trl_error *err)
@@ -97,18 +116,7 @@ static int start_sndfile(trl_audio *audio, trl_error *err)
     pthread_mutex_unlock(&mutex);
     if (audio->file)
         return 0;
-    return memory_is_short ? trl__fail_memory(err) : trl__sound_header_explain(&audio->source, err);
-}
-
-static int start_media(trl_audio *audio, const trl__media_kind *kind, trl_error *err)
-{
-    trl__media_facts facts;
-    int rc = trl__media_open(&audio->source, kind, &facts, &audio->media, err);
-    if (rc < 0)
-        return rc;
-    audio->format = (SF_INFO){.frames = SF_COUNT_MAX, .samplerate = facts.rate, .channels = facts.channels};
-    memcpy(audio->media_format, facts.format, sizeof facts.format);
-    return 0;
+    return memory_is_short ? trl__fail_memory(err) : start_other(audio, err);
 }
 
 static int start_decoder(trl_audio *audio, trl_error *err)

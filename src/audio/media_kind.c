@@ -10,7 +10,20 @@
 #define EBML_CLUSTER 0x1F43B675u
 #define PACKET 188 /* bytes of a transport stream */
 
-typedef enum kind_number { MP4, MATROSKA, ASF, AVI, AMR, AAC, TRANSPORT, TRANSPORT_TIMED } kind_number;
+typedef enum kind_number {
+    MP4,
+    MATROSKA,
+    ASF,
+    AVI,
+    AMR,
+    AAC,
+    TRANSPORT,
+    TRANSPORT_TIMED,
+    OGG,
+    CAF,
+    WAV,
+    AIFF
+} kind_number;
 
 static const trl__media_kind kinds[] = {
     [MP4] = {"MP4 (M4A, MOV)", "mov", 1},
@@ -21,16 +34,33 @@ static const trl__media_kind kinds[] = {
     [AAC] = {"AAC", "aac", 0},
     [TRANSPORT] = {"MPEG-TS", "mpegts", 0},
     [TRANSPORT_TIMED] = {"MPEG-TS", "mpegts", 0},
+    [OGG] = {"Ogg", "ogg", 0},
+    [CAF] = {"CAF", "caf", 0},
 };
 
-static const struct {
+typedef struct magic {
     size_t at;
-    const char *magic;
+    const char *text;
     kind_number kind;
-} magics[] = {
+} magic;
+
+static const magic magics[] = {
     {4, "ftyp", MP4},    {4, "moov", MP4}, {4, "mdat", MP4},  {4, "wide", MP4}, {0, "\x1a\x45\xdf\xa3", MATROSKA},
     {0, "0&\xb2u", ASF}, {8, "AVI ", AVI}, {0, "#!AMR", AMR},
 };
+static const magic refused[] = {{0, "OggS", OGG}, {0, "caff", CAF}};
+
+static const trl__media_kind *find_magic(trl__sound_source *source, const magic *list, size_t count)
+{
+    uint8_t head[16];
+    size_t n = trl__sound_source_get(source, 0, head, sizeof head);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(list[i].text);
+        if (list[i].at + size <= n && memcmp(head + list[i].at, list[i].text, size) == 0)
+            return &kinds[list[i].kind];
+    }
+    return NULL;
+}
 
 /* Frames that follow each other: bytes of the frame of AAC at this place with its header, or 0. */
 static size_t aac_frame(trl__sound_source *source, uint64_t at)
@@ -54,17 +84,18 @@ static int is_transport(trl__sound_source *source, uint64_t time_size)
 
 const trl__media_kind *trl__media_kind_of(trl__sound_source *source)
 {
-    uint8_t head[16] = {0};
-    size_t n = trl__sound_source_get(source, 0, head, sizeof head);
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
-        size_t size = strlen(magics[i].magic);
-        if (magics[i].at + size <= n && memcmp(head + magics[i].at, magics[i].magic, size) == 0)
-            return &kinds[magics[i].kind];
-    }
+    const trl__media_kind *kind = find_magic(source, magics, sizeof magics / sizeof *magics);
+    if (kind)
+        return kind;
     size_t first = aac_frame(source, 0);
     if (first > 0 && (first >= source->size || aac_frame(source, first) > 0))
         return &kinds[AAC];
     return is_transport(source, 0) ? &kinds[TRANSPORT] : is_transport(source, 4) ? &kinds[TRANSPORT_TIMED] : NULL;
+}
+
+const trl__media_kind *trl__media_kind_refused(trl__sound_source *source)
+{
+    return find_magic(source, refused, sizeof refused / sizeof *refused);
 }
 
 /* ---- is it whole? ---- */
@@ -178,6 +209,8 @@ int trl__media_check(trl__sound_source *source, const trl__media_kind *kind, trl
         [AAC] = get_aac,
         [TRANSPORT] = get_packet,
         [TRANSPORT_TIMED] = get_timed_packet,
+        [OGG] = NULL, /* sound_header.c has looked at these */
+        [CAF] = NULL,
     };
     size_t number = (size_t)(kind - kinds);
     part p;

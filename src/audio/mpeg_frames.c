@@ -107,13 +107,13 @@ static void show_count(trl__sound_source *source, uint64_t at, const uint8_t hea
     h[tag + 33] = ENCODER_DELAY >> 4;   /* 12 bits */
     h[tag + 34] = (ENCODER_DELAY & 15) << 4;
     source->front_size = length;
-    source->skipped = at;
+    source->skipped += at;
     source->size = source->size - at + length;
 }
 
 static int fail_cut(const trl__sound_source *source, uint64_t at, trl_error *err)
 {
-    return trl__fail_byte(err, TRL_ECORRUPT, source->name, at,
+    return trl__fail_byte(err, TRL_ECORRUPT, source->name, trl__sound_source_place(source, at),
                           "the file ends in the middle of this last frame: it was cut; copy it again, or keep what is "
                           "left with: ffmpeg -i IN -c copy OUT");
 }
@@ -129,7 +129,7 @@ static int follow_chain(trl__sound_source *source, uint64_t at, const uint8_t he
         if (length == 0)
             length = get_tag(source, at);
         if (length == 0 && goes_on(source, at + 1, head))
-            return trl__fail_byte(err, TRL_ECORRUPT, source->name, at,
+            return trl__fail_byte(err, TRL_ECORRUPT, source->name, trl__sound_source_place(source, at),
                                   "no frame of sound here, but others follow: the file is damaged; copy it again, or "
                                   "keep what is left with: ffmpeg -i IN -c copy OUT");
         if (length == 0) {

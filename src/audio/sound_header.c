@@ -1,13 +1,14 @@
 /* Is the sound as long as its header says? libsndfile shortens a cut file without a word, so the length fields are
  * compared with the real size here: WAV, RF64, AIFF, CAF and Wave64 are all lists of chunks (a name, a length, that
  * many bytes) in four spellings; AU and SPHERE have one fixed header; the last page of an Ogg file carries a mark.
- * MP3 is a chain of frames (mpeg_frames.c). FLAC shows a cut only when it is decoded; trl_audio_read notices it there.
+ * MP3 is a chain of frames (mpeg_frames.c). FLAC that has its length shows a cut only when it is decoded; trl_audio_read notices it there.
  *
  * Programs that write to a pipe can't go back to fill in the length. They leave 0 or a number just below 2^31 or 2^32:
  * then the sound goes on to the end of the file.
  */
 #include "audio/sound_header.h"
 
+#include "audio/flac_end.h"
 #include "audio/media_kind.h"
 #include "audio/mpeg_frames.h"
 #include "base/fail.h"
@@ -134,6 +135,24 @@ static int check_chunks(trl__sound_source *source, const chunk_style *style, int
     return trl__fail_byte(err, TRL_ECORRUPT, source->name, at < source->size ? at : source->size,
                           "no sound in this file: its list of chunks ends before '%s'; it was cut or is damaged",
                           style->sound);
+}
+
+/* MP3 and MP2 in a WAV are seen without it. */
+static void unwrap_mpeg(trl__sound_source *source)
+{
+    uint8_t chunk[10];
+    int is_mpeg = 0;
+    for (uint64_t at = 12; trl__sound_source_get(source, at, chunk, sizeof chunk) == sizeof chunk;) {
+        uint64_t length = number(chunk + 4, 4, 0), tag = number(chunk + 8, 2, 0), left = source->size - at - 8;
+        if (memcmp(chunk, "fmt ", 4) == 0)
+            is_mpeg = tag == 0x55 || tag == 0x50;
+        if (memcmp(chunk, "data", 4) == 0) {
+            source->skipped = is_mpeg ? at + 8 : 0;
+            source->size = is_mpeg ? (length < left ? length : left) : source->size;
+            return;
+        }
+        at += 8 + length + (length & 1);
+    }
 }
 
 /* The style of the file's chunks, or NULL. */
@@ -272,8 +291,13 @@ int trl__sound_header_check(trl__sound_source *source, trl_error *err)
     if (source->io_error)
         return trl__sound_source_fail(source, err);
     const chunk_style *style = style_of(head, n);
+    int code = style ? check_chunks(source, style, 0, err) : 0;
+    if (style && code == 0 && starts(head, n, 0, "RIFF"))
+        unwrap_mpeg(source);
     if (style)
-        return check_chunks(source, style, 0, err);
+        return code < 0 || source->skipped == 0 ? code : trl__mpeg_check(source, err);
+    if (starts(head, n, 0, "fLaC"))
+        return trl__flac_check_end(source, err);
     if (starts(head, n, 0, ".snd") || starts(head, n, 0, "dns."))
         return check_au(source, head, n, err);
     if (starts(head, n, 0, "NIST_1A"))

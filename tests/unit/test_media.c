@@ -34,6 +34,8 @@ static const kind kinds[] = {
     {"vorbis.webm", "-c:a libvorbis -b:a 96k", 0, 0.05, 1},
     {"live.webm", "-c:a libopus -b:a 96k -live 1", 0, 0.1, 1},
     {"a.mkv", "-c:a pcm_s16le", 0, 1e-6, 1},
+    {"alac.caf", "-c:a alac", 0, 1e-6, 1}, /* two that libsndfile knows, but not what is in them */
+    {"flac.ogg", "-c:a flac", 0, 1e-6, 1},
     {"a.wma", "-c:a wmav2 -b:a 128k", -2048 / (double)RATE, 0.05, 1},
     {"a.aac", "-c:a aac -b:a 96k", 1024 / (double)RATE, 0.03, 0},
     {"a.avi", "-c:a libmp3lame -b:a 128k", 1105 / (double)RATE, 0.03, 1},

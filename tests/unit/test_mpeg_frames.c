@@ -103,6 +103,39 @@ static void test_tags_are_passed_over(void **state)
     free(voice);
 }
 
+/* The same frames in a WAV, as their only chunk of data or before another. */
+static void test_in_a_wav(void **state)
+{
+    (void)state;
+    static const uint8_t header[] = "RIFF\0\0\0\0WAVEfmt \x1e\0\0\0\x55\0\1\0\x80\x3e\0\0\x40\x1f\0\0\1\0\0\0"
+                                    "\x0c\0\1\0\2\0\0\0\x20\1\1\0\x71\5data";
+    uint8_t wrapped[1 << 16] = {0};
+    size_t size, count, in_wav, head = sizeof header - 1;
+    float *voice = make_voice(16000, 1, 16000);
+    uint8_t *bytes = make_open(16000, voice, 16000, &size);
+    trl_audio_free(read_part(temp_path("open.mp3"), 0, -1, &count));
+    memcpy(wrapped, header, head);
+    for (int i = 0; i < 4; i++) {
+        wrapped[head + (size_t)i] = (uint8_t)(size >> 8 * i);
+        wrapped[4 + i] = (uint8_t)((size + head + 4 + 20 - 8) >> 8 * i);
+    }
+    memcpy(wrapped + head + 4, bytes, size);
+    size_t end = head + 4 + size + (size & 1);
+    memcpy(wrapped + end, "LIST\x0c\0\0\0INFO", 12);
+    save(temp_path("open.mp3"), wrapped, end + 20);
+    float *samples = read_part(temp_path("open.mp3"), 0, -1, &in_wav);
+    assert_int_equal(in_wav, count);
+    assert_true(noise_at(samples, voice, 16000) < 0.05);
+    trl_audio_free(samples);
+    save(temp_path("open.mp3"), wrapped, end - 10);
+    assert_refused("was cut");
+    memset(wrapped + head + 4 + size / 2, 'x', 300);
+    save(temp_path("open.mp3"), wrapped, end + 20);
+    assert_refused("no frame of sound here");
+    free(bytes);
+    free(voice);
+}
+
 static void test_cut_or_damaged(void **state)
 {
     (void)state;
@@ -138,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_to_the_end),
         cmocka_unit_test(test_tags_are_passed_over),
+        cmocka_unit_test(test_in_a_wav),
         cmocka_unit_test(test_cut_or_damaged),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
