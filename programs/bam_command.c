@@ -73,6 +73,8 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     if (code == 0)
         code = corpus_input_read(arguments[1], &reading, v->input.skip_bad, &in->findings, &in->corpus);
     if (code == 0 && !v->no_text)
+        code = corpus_input_words(common, &v->input, in->lexicon, in->findings, in->corpus);
+    if (code == 0 && !v->no_text)
         code = oov_input_find(common, &v->oov, in->model, in->lexicon, in->corpus, in->aligning.unknown_words, NULL);
     return code;
 }

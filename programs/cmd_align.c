@@ -118,6 +118,8 @@ static int prepare(job *j, char **arguments)
         code = open_writer(j);
     if (code == 0)
         code = corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
+    if (code == 0)
+        code = corpus_input_words(&j->values->common, corpus, j->lexicon, j->findings, j->corpus);
     return code ? code
                 : oov_input_find(&j->values->common, &j->values->oov, j->model, j->lexicon, j->corpus,
                                  j->options.unknown_words, j->options.only);
@@ -150,8 +152,8 @@ static void note_worst(job *j, const trl_alignment *a)
 /* With which pronunciation was each word said? Words aligned as noise have none. */
 static void count_pronunciations(job *j, const trl_alignment *a)
 {
-    for (size_t i = 0; j->uses && i < a->words.count; i++) {
-        const trl_segment *s = &a->words.items[i];
+    for (size_t i = 0; j->uses && i < a->spoken.count; i++) {
+        const trl_segment *s = &a->spoken.items[i];
         long word = s->index >= 0 ? trl_lexicon_find(j->lexicon, s->label) : -1;
         if (word >= 0)
             j->uses[trl_lexicon_first(j->lexicon, (size_t)word) + (size_t)s->id]++;
@@ -358,7 +360,8 @@ const cli_command cmd_align = {
         "counts times the square root of frames / 100. Where there are fewer than ten utterances, those below 0.75 are "
         "named. "
         "The fits are in alignments.jsonl. Frames of words of unknown pronunciation are not "
-        "compared.\n\n" OOV_DESCRIPTION " The alignment has the words as the transcript has them.\n\n"
+        "compared.\n\n" TEXTS_DESCRIPTION " Alignments have the words as the transcript has them: one that was cut is "
+        "one, with the pauses in it.\n\n" OOV_DESCRIPTION "\n\n"
         "A model from speaker-adaptive training (the stage sat of `trellis train`) wants frames that are adapted to "
         "their speaker. The sound is then read three times: two passes align and estimate a linear transform for each "
         "speaker (fMLLR), the last one aligns with adapted frames. Give a speaker's utterances together, since each "

@@ -67,14 +67,15 @@ const cli_command cmd_bam_map = {
     .name = "bam map",
     .synopsis = "MODEL CORPUS LEXICON [-o FILE]",
     .summary = "aligns utterances and writes their frames by M-phone",
-    .description = "The mapper of the back-off acoustic model. Utterances of the CORPUS are aligned with the "
-                   "first-pass MODEL; each state of the alignment gives a record: the key of the "
-                   "longest M-phone around it, up to --order symbols on either side, across words, and the frames. "
-                   "M-phones that it backs off to are written as keys alone.\n\n"
-                   "With --parts N several mappers, on one machine or on many, have a part of the speakers each; "
-                   "all parts together are the records of the whole corpus.\n\n" OOV_DESCRIPTION "\n\n"
-                   "Records are binary (docs/formats.md); `trellis bam show` prints them. They are made for `trellis "
-                   "bam sort` and `trellis bam reduce`; `trellis bam train` does all of it.",
+    .description =
+        "The mapper of the back-off acoustic model. Utterances of the CORPUS are aligned with the "
+        "first-pass MODEL; each state of the alignment gives a record: the key of the "
+        "longest M-phone around it, up to --order symbols on either side, across words, and the frames. "
+        "M-phones that it backs off to are written as keys alone.\n\n"
+        "With --parts N several mappers, on one machine or on many, have a part of the speakers each; "
+        "all parts together are the records of the whole corpus.\n\n" TEXTS_DESCRIPTION "\n\n" OOV_DESCRIPTION "\n\n"
+        "Records are binary (docs/formats.md); `trellis bam show` prints them. They are made for `trellis "
+        "bam sort` and `trellis bam reduce`; `trellis bam train` does all of it.",
     .options = map_options,
     .examples =
         "trellis bam map tri.trm data/train lexicon.txt | trellis bam sort | trellis bam reduce -o mixtures.bam\n"

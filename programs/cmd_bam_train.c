@@ -128,7 +128,7 @@ const cli_command cmd_bam_train = {
                    "shards that were reduced are not done again, and what it had left out is named again. One command "
                    "at a time trains a STORE. Neither threads nor --shards change the store's "
                    "bytes. A store that is there is replaced at the end, in one step; a folder of anything else is "
-                   "refused.\n\n" OOV_DESCRIPTION,
+                   "refused.\n\n" TEXTS_DESCRIPTION "\n\n" OOV_DESCRIPTION,
     .options = train_options,
     .examples = "trellis bam train tri.trm data/train lexicon.txt -o bam.store\n"
                 "trellis bam train tri.trm data/train lexicon.txt -o bam.store --order 2 --min-frames 200\n"

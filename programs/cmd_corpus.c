@@ -25,6 +25,7 @@ typedef struct report {
     trl_findings *findings;
     trl_corpus *corpus;
     trl_check_summary summary;
+    trl_text_summary texts;
     trl_file *json; /* made first, so that a name that can't be written is known before the work */
 } report;
 
@@ -99,6 +100,20 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
+/* How often, and the most frequent ones. */
+static void print_texts(const trl_text_summary *s)
+{
+    for (int c = TRL_TEXT_SAME + 1; c < TRL_TEXT_CHANGES; c++) {
+        const trl_text_example *e = s->examples[c];
+        if (s->tokens[c] == 0)
+            continue;
+        printf("\n%s: %zu word%s, %zu distinct:", trl_text_change_name(c), s->tokens[c], plural(s->tokens[c]),
+               s->distinct[c]);
+        for (size_t i = 0; i < TRL_TEXT_EXAMPLES && e[i].written; i++)
+            printf("%s %s%s%s", i ? ";" : "", e[i].written, *e[i].words ? " -> " : "", e[i].words);
+    }
+}
+
 static void print_summary(const report *r, size_t errors)
 {
     const trl_check_summary *s = &r->summary;
@@ -117,6 +132,7 @@ static void print_summary(const report *r, size_t errors)
         size_t words = trl_lexicon_words(r->lexicon), phones = trl_lexicon_phones(r->lexicon);
         printf("\nlexicon: %zu word%s, %zu phone%s", words, plural(words), phones, plural(phones));
     }
+    print_texts(&r->texts);
     size_t count = trl_findings_count(r->findings);
     if (count == 0)
         printf("\nno findings\n");
@@ -143,6 +159,23 @@ static int print_report(const report *r, int all)
 
 /* ---- For machines ---- */
 
+static json_t *texts_json(const trl_text_summary *s)
+{
+    json_t *json = json_object();
+    for (int c = TRL_TEXT_SAME + 1; c < TRL_TEXT_CHANGES; c++) {
+        json_t *examples = json_array();
+        const trl_text_example *e = s->examples[c];
+        for (size_t i = 0; i < TRL_TEXT_EXAMPLES && e[i].written; i++)
+            json_array_append_new(examples,
+                                  json_pack("{s:o,s:o,s:I}", "written", cli_json_string(e[i].written), "words",
+                                            cli_json_string(e[i].words), "count", (json_int_t)e[i].times));
+        json_object_set_new(json, trl_text_change_name(c),
+                            json_pack("{s:I,s:I,s:o}", "words", (json_int_t)s->tokens[c], "distinct",
+                                      (json_int_t)s->distinct[c], "examples", examples));
+    }
+    return json;
+}
+
 static json_t *summary_json(const report *r)
 {
     const trl_check_summary *s = &r->summary;
@@ -155,6 +188,7 @@ static json_t *summary_json(const report *r)
         json_object_set_new(json, "lexicon_phones", json_integer((json_int_t)trl_lexicon_phones(r->lexicon)));
         json_object_set_new(json, "unknown_words", json_integer((json_int_t)s->unknown_words));
         json_object_set_new(json, "distinct_unknown_words", json_integer((json_int_t)s->distinct_unknown_words));
+        json_object_set_new(json, "texts", texts_json(&r->texts));
     }
     return json;
 }
@@ -215,6 +249,9 @@ static int check(const struct values *v, const trl_corpus_options *reading, repo
         return cli_failure(&err);
     int exit_code = v->lexicon ? corpus_input_lexicon(&v->corpus, v->lexicon, r->findings, &r->lexicon) : 0;
     if (exit_code == 0 && trl_corpus_read(r->corpus_path, reading, r->findings, &r->corpus, &err) < 0)
+        exit_code = cli_failure(&err);
+    if (exit_code == 0 && r->lexicon && !v->corpus.as_is &&
+        trl_corpus_find_words(r->corpus, r->lexicon, v->corpus.replace, &r->texts, r->findings, &err) < 0)
         exit_code = cli_failure(&err);
     if (exit_code == 0)
         exit_code = check_sounds(v, r);
@@ -290,12 +327,16 @@ const cli_command cmd_corpus_check = {
         "  a sound file\n\n"
         "Utterances are sorted by id. In a folder of sound files the id is the file's base name, or where several "
         "files share it, the path below the folder with dashes (anna/001.wav: anna-001); a TextGrid's interval adds "
-        "-TIER-START-END in ms. Of several lines or files with one id the first counts, the others are left out.\n\n"
+        "-TIER-START-END in ms. Of several lines or files with one id the first counts, the others are left "
+        "out.\n\n" TEXTS_DESCRIPTION
+        " How many words are taken otherwise than written, and the most frequent ones, is part of the summary, where "
+        "there is a lexicon.\n\n"
         "Findings are grouped by kind, each as file:line: utterance: what is wrong. Errors say that an utterance, line "
         "or file can't be used, warnings that it can.\n\n"
         "The JSON object has the keys corpus, format, summary (utterances, bad_utterances, speakers, recordings, "
         "seconds, words, distinct_words, rate, and with a lexicon lexicon_words, lexicon_phones, unknown_words, "
-        "distinct_unknown_words) and findings: "
+        "distinct_unknown_words, and texts: of letters, marks, split, replaced and left-out, how many words, "
+        "how many distinct ones, and examples) and findings: "
         "a list of objects with kind, severity (error, warning), file, line (0: the whole file), utterance (or null), "
         "message, advice, and for an unknown word also word and count.",
     .options = options,

@@ -363,6 +363,8 @@ static int prepare(job *j, char **arguments)
         code = corpus_input_read(arguments[0], &j->reading, v->corpus.skip_bad, &j->findings, &j->corpus);
     if (code == 0)
         code = corpus_input_lexicon(&v->corpus, arguments[1], NULL, &j->lexicon);
+    if (code == 0)
+        code = corpus_input_words(&v->common, &v->corpus, j->lexicon, j->findings, j->corpus);
     return code ? code
                 : oov_input_find(&v->common, &v->oov, j->from, j->lexicon, j->corpus, j->options.unknown_words, NULL);
 }
@@ -607,7 +609,7 @@ const cli_command cmd_train = {
         "data. A Gaussian's variances are as if it had --variance-prior frames more that vary as those of its state's "
         "Gaussians do: few frames alone make some too narrow by chance.\n\n"
         "At the end, transcripts that hardly fit their sound are named in a warning; `trellis help align` says by "
-        "which rule.\n\n" OOV_DESCRIPTION
+        "which rule.\n\n" TEXTS_DESCRIPTION "\n\n" OOV_DESCRIPTION
         " The unit is trained with the sound of these words. In a training without any it stays as the flat start made "
         "it: the mean and variance of all frames.\n\n"
         "The story of the training with times is written to MODEL.journal; `trellis report MODEL` makes a page of it.",

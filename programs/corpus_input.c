@@ -144,18 +144,33 @@ int oov_input_find(const cli_common *common, const oov_input *input, const trl_m
     return code;
 }
 
-int corpus_input_skipped(const trl_findings *findings, size_t skipped)
+static size_t count_fatal(const trl_findings *findings)
 {
     size_t fatal = 0;
     const trl_finding *f;
     for (size_t i = 0; (f = trl_findings_get(findings, i)); i++)
         fatal += (size_t)trl_finding_is_fatal(f->kind);
+    return fatal;
+}
+
+int corpus_input_skipped(const trl_findings *findings, size_t skipped)
+{
+    size_t fatal = count_fatal(findings);
     if (skipped == 0 && fatal == 0)
         return EXIT_CLEAN;
     fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", skipped, skipped == 1 ? "" : "s", fatal,
             fatal == 1 ? "y" : "ies");
     corpus_input_report(findings, (size_t)-1);
     return EXIT_FINDINGS;
+}
+
+static int refuse_bad(const char *path)
+{
+    fprintf(stderr,
+            "trellis: %s has entries that can't be used. `trellis corpus check` explains them; --skip-bad leaves them "
+            "out.\n",
+            path);
+    return EXIT_FAILED;
 }
 
 int corpus_input_read(const char *path, const trl_corpus_options *options, int skip_bad, trl_findings **findings,
@@ -167,9 +182,40 @@ int corpus_input_read(const char *path, const trl_corpus_options *options, int s
         return cli_failure(&err);
     if (skip_bad || corpus_input_report(*findings, 10) == 0)
         return 0;
-    fprintf(stderr,
-            "trellis: %s has entries that can't be used. `trellis corpus check` explains them; --skip-bad leaves them "
-            "out.\n",
-            path);
-    return EXIT_FAILED;
+    return refuse_bad(path);
+}
+
+static void say_changes(const cli_common *common, const trl_text_summary *s)
+{
+    static const char *const what[TRL_TEXT_CHANGES] = {[TRL_TEXT_LETTERS] = "in other letters",
+                                                       [TRL_TEXT_MARKS] = "without the marks around them",
+                                                       [TRL_TEXT_SPLIT] = "cut into words",
+                                                       [TRL_TEXT_REPLACED] = "replaced",
+                                                       [TRL_TEXT_LEFT_OUT] = "of marks left out"};
+    size_t changed = 0;
+    for (int c = TRL_TEXT_SAME + 1; c < TRL_TEXT_CHANGES; c++) {
+        const trl_text_example *e = &s->examples[c][0];
+        if (s->tokens[c] > 0 && changed == 0)
+            cli_say(common, "words of the texts that are taken otherwise than written (--as-is: none):");
+        if (s->tokens[c] > 0)
+            cli_say(common, "  %zu %s: %s%s%s", s->tokens[c], what[c], e->written, *e->words ? " -> " : "", e->words);
+        changed += s->tokens[c];
+    }
+}
+
+int corpus_input_words(const cli_common *common, const corpus_input *input, const trl_lexicon *lexicon,
+                       trl_findings *findings, trl_corpus *corpus)
+{
+    trl_text_summary summary;
+    trl_error err;
+    size_t before = count_fatal(findings);
+    if (input->as_is)
+        return 0;
+    if (trl_corpus_find_words(corpus, lexicon, input->replace, &summary, findings, &err) < 0)
+        return cli_failure(&err);
+    say_changes(common, &summary);
+    if (input->skip_bad || count_fatal(findings) == before)
+        return 0;
+    corpus_input_report(findings, 10);
+    return refuse_bad("the corpus");
 }

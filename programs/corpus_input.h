@@ -7,8 +7,8 @@
 #include <trellis/align.h>
 
 typedef struct corpus_input {
-    const char *format, *channel, *mlf;
-    int skip_bad, fold_case;
+    const char *format, *channel, *mlf, *replace;
+    int skip_bad, fold_case, as_is;
 } corpus_input;
 
 /* The options, for a struct of values with a corpus_input member of this name: of every corpus, of one whose sound is
@@ -31,6 +31,12 @@ typedef struct corpus_input {
     {"mlf",    0,                                                                                     \
      CLI_TEXT, offsetof(type, member.mlf),                                                            \
      "FILE",   "HTK master label file that has the words, in place of the corpus's own transcripts"}, \
+        {"as-is",  0,                                                                                 \
+         CLI_FLAG, offsetof(type, member.as_is),                                                      \
+         NULL,     "look for words in the lexicon exactly as they are written"},                      \
+        {"replace", 0,                                                                                \
+         CLI_TEXT,  offsetof(type, member.replace),                                                   \
+         "FILE",    "how written words are spoken: lines WRITTEN, a tab, SPOKEN words"},              \
     {                                                                                                 \
         "fold-case", 0, CLI_FLAG, offsetof(type, member.fold_case), NULL,                             \
             "a word that the lexicon lacks is looked for in other capitals: hello finds HELLO"        \
@@ -42,6 +48,20 @@ int corpus_input_parse(const cli_command *command, const corpus_input *input, tr
 
 /* The lexicon, with the case of its words folded where that is wanted. Returns 0 or an exit code. */
 int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon);
+
+/* A paragraph of a command's description. */
+#define TEXTS_DESCRIPTION                                                                                              \
+    "Texts are taken as people write them. A word that the lexicon has as it is written stays. Of others, the marks "  \
+    "around them are taken off, apostrophes and hyphens of all kinds become ' and -, capitals small, as far as it "    \
+    "takes to find a word of the lexicon; what is not found is cut at dashes, and at hyphens and apostrophes into "    \
+    "words that the lexicon has: twenty one, it 's, l' homme. Marks alone are no words. What stands in [] <> {}, and " \
+    "a single word in (), is a noise and stays as it is. --replace says how numbers and the like are spoken; --as-is " \
+    "changes nothing."
+
+/* Makes the corpus's transcripts words of the lexicon, unless they are to be taken as they are, and says what was changed. Transcripts
+ * without words end the command as those of corpus_input_read do. Returns 0 or an exit code. */
+int corpus_input_words(const cli_common *common, const corpus_input *input, const trl_lexicon *lexicon,
+                       trl_findings *findings, trl_corpus *corpus);
 
 /* What becomes of words that the lexicon lacks: a struct of values with an oov_input member of this name. */
 typedef struct oov_input {

@@ -82,8 +82,9 @@ typedef struct trl_segment {
     int32_t first, end; /* frames [first, end) */
     double start, stop; /* seconds */
     float confidence;   /* 0 … 1; -1: not computed */
-    int32_t index; /* words: which of the transcript, -1 for silence; phones: which of `words`; states: of `phones` */
-    int32_t id;    /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
+    int32_t
+        index; /* words: which of the transcript as it was written, -1 for silence; phones: which of `words`; states: of `phones` */
+    int32_t id; /* phones: the unit; states: the HMM state, from 0; words: the pronunciation variant, from 0 */
 } trl_segment;
 
 typedef struct trl_segments {
@@ -94,7 +95,10 @@ typedef struct trl_segments {
 typedef struct trl_alignment {
     const trl_utterance *utterance;
     trl_segments words, phones, states; /* each covers the utterance without gaps; silence is a segment of its own */
-    const int32_t *transitions;         /* by frame: the transition id that leaves its state */
+    trl_segments
+        spoken; /* of trl_align_corpus: the words of utterance->text. `words` are those of utterance->written where there is one: a segment
+                 * for all words of a token and the pauses between them, its id that of the first */
+    const int32_t *transitions; /* by frame: the transition id that leaves its state */
     int32_t frames;
     double seconds;        /* of sound */
     double log_likelihood; /* per frame, of the best path */

@@ -4,6 +4,7 @@
 #include "align/fit.h"
 #include "align/unit_map.h"
 #include "align/unknown_words.h"
+#include "align/written_segments.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -41,6 +42,7 @@ typedef struct alignment_job {
     trl__unknown_list unknown; /* of utterances that are left out */
     trl__rivals rivals;
     trl__fits fits;
+    trl__written_segments written; /* of the utterance in hand */
     worker *workers;
     slot *slots;
 } alignment_job;
@@ -227,6 +229,7 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
         return 0;
     trl_alignment alignment = {.utterance = u,
                                .words = {g->words.items, g->words.count},
+                               .spoken = {g->words.items, g->words.count},
                                .phones = {g->phones.items, g->phones.count},
                                .states = {g->states.items, g->states.count},
                                .transitions = g->transitions,
@@ -239,7 +242,13 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
     j->summary.frames += (size_t)s->frames;
     j->summary.seconds += s->seconds;
     j->total += s->log_likelihood;
-    int code = trl__fits_add(&j->fits, u, s->fit, s->judged, err);
+    int code = u->written ? trl__written_segments_make(&j->written, g, u, err) : 0;
+    if (code == 0 && u->written) {
+        alignment.words = (trl_segments){j->written.words.items, j->written.words.count};
+        alignment.phones = (trl_segments){j->written.phones.items, j->written.phones.count};
+    }
+    if (code == 0)
+        code = trl__fits_add(&j->fits, u, s->fit, s->judged, err);
     return code < 0 ? code : j->visit->use(j->visit->user, &alignment, slot_index, err);
 }
 
@@ -325,6 +334,7 @@ static void clean_up(alignment_job *j)
     trl__unit_map_destroy(j->map);
     trl__unknown_list_free(&j->unknown);
     trl__fits_free(&j->fits);
+    trl__written_segments_free(&j->written);
 }
 
 int trl__align_visit_corpus(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,

@@ -97,7 +97,8 @@ static int write_head(printer *p)
 {
     const trl_alignment *a = p->alignment;
     const trl_utterance *u = a->utterance;
-    const char *keys[] = {"id", "speaker", "file", "text"}, *texts[] = {u->id, u->speaker, u->path, u->text};
+    const char *keys[] = {"id", "speaker", "file", "text"},
+               *texts[] = {u->id, u->speaker, u->path, u->written ? u->written : u->text};
     int code = 0;
     for (int i = 0; code == 0 && i < 4; i++) {
         if (!texts[i])

@@ -63,6 +63,8 @@ int trl__near_word(trl__near_words *near, const char *word, const char **found, 
 
 const char *trl__near_word_advice(const char *word, const char *found)
 {
+    if (!found)
+        return strpbrk(word, "0123456789") ? "; --replace can say how it is spoken" : "";
     return strlen(word) == strlen(found) ? "; --fold-case takes it" : ""; /* folding keeps the length */
 }
 

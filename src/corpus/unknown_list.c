@@ -45,7 +45,7 @@ static int name_word(trl__unknown_list *list, const trl__unknown_word *w, trl_fi
     if (code == 0)
         code = trl_findings_add(findings, TRL_FINDING_UNKNOWN_WORD, p->file, p->line, p->utterance, err,
                                 "%s is not in the lexicon (%s)%s%s%s", w->word, times, near ? "; it has " : "",
-                                near ? near : "", near ? trl__near_word_advice(w->word, near) : "");
+                                near ? near : "", trl__near_word_advice(w->word, near));
     return code < 0 ? code : trl__findings_set_word(findings, w->word, w->times, err);
 }
 

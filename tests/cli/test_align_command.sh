@@ -112,22 +112,22 @@ fi
 cp -r sounds unknown
 echo "AASS HMM OOAA" >unknown/anna/anna02.lab
 echo "Ee" >unknown/ben/ben15.lab
-align 3 unknown lexicon.txt -q --oov fail --oov-list unknown.tsv
+align 3 unknown lexicon.txt --as-is -q --oov fail --oov-list unknown.tsv
 contains "$err" "2 words are not in the lexicon (2 of 83 in all, in 2 of 24 utterances)" "--oov fail"
 contains "$err" ": Ee 1, HMM 1; first here: utterance ben15" "--oov fail names all of them"
 contains "$err" "skip (leave" "--oov fail: the choices"
 absent out_dir "--oov fail"
 printf 'Ee\t1\tben15\nHMM\t1\tanna02\n' | cmp -s - unknown.tsv || wrong "--oov-list: $(<unknown.tsv)"
-align 0 unknown lexicon.txt -q --to ctm
+align 0 unknown lexicon.txt --as-is -q --to ctm
 [ -z "$err" ] || wrong "--quiet is not quiet: $err"
 mv out_dir noise
-align 1 unknown lexicon.txt -q --oov skip --to ctm
+align 1 unknown lexicon.txt --as-is -q --oov skip --to ctm
 contains "$err" "HMM" "--oov skip"
 contains "$err" "Ee (the lexicon has EE; --fold-case takes it)" "--oov skip"
 contains "$err" "unknown/ben/ben15.lab" "--oov skip"
 grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
 [ "$(cut -d ' ' -f 1 out_dir/words.ctm | uniq | wc -l)" = 22 ] || wrong "--oov skip: not 22 utterances are left"
-align 0 unknown lexicon.txt --oov noise --to ctm
+align 0 unknown lexicon.txt --as-is --oov noise --to ctm
 [ "$(grep -c -e HMM -e Ee <<<"$err")" = 1 ] || wrong "not one line about unknown words: $err"
 contains "$(head -n 1 <<<"$err")" "2 words are not in the lexicon" "the first line"
 contains "$err" "spoken noise" "--oov noise"
@@ -137,7 +137,7 @@ diff -r noise out_dir || wrong "noise is not what becomes of unknown words by de
 [ "$(grep -c ' SPN ' out_dir/phones.ctm)" = 2 ] || wrong "--oov noise: not two pieces of noise"
 
 printf 'HMM SS SS\n' >mine.dict # the later lexicon adds to the first; a file of that name is that file
-align 0 unknown lexicon.txt,mine.dict --to ctm
+align 0 unknown lexicon.txt,mine.dict --as-is --to ctm
 contains "$err" "1 word is not in the lexicon" "two lexicons"
 [[ $err != *HMM* ]] || wrong "the second lexicon is not looked at: $err"
 cp mine.dict lexicon.txt,mine.dict
@@ -150,17 +150,17 @@ cp -r sounds small
 for lab in small/*/*.lab; do tr '[:upper:]' '[:lower:]' <"$lab" >lower && mv lower "$lab"; done
 align 0 sounds lexicon.txt -q --to ctm
 cp out_dir/phones.ctm capital.ctm
-align 3 small lexicon.txt -q
+align 3 small lexicon.txt -q --as-is
 contains "$err" "more than half of all words" "small letters"
 contains "$err" "--fold-case takes 14" "small letters"
-align 0 small lexicon.txt -q --to ctm --fold-case
+align 0 small lexicon.txt -q --to ctm --as-is --fold-case
 cmp -s out_dir/phones.ctm capital.ctm || wrong "--fold-case gives other phones"
 grep -q '[A-Z]' <(cut -d ' ' -f 5 out_dir/words.ctm) && wrong "words are not as in the transcript: $(head -n 3 out_dir/words.ctm)"
-expect 0 "$TRELLIS" train small lexicon.txt -o small.trm -n 1 -q --set deltas=0 --fold-case
+expect 0 "$TRELLIS" train small lexicon.txt -o small.trm -n 1 -q --set deltas=0 --as-is --fold-case
 cmp -s small.trm tones.trm || wrong "--fold-case trains another model"
-expect 1 "$TRELLIS" corpus check small --lexicon lexicon.txt
+expect 1 "$TRELLIS" corpus check small --lexicon lexicon.txt --as-is
 contains "$out" "--fold-case takes it" "corpus check of small letters"
-expect 0 "$TRELLIS" corpus check small --lexicon lexicon.txt --fold-case
+expect 0 "$TRELLIS" corpus check small --lexicon lexicon.txt --as-is --fold-case
 
 # ---- Utterances that can't be used ----
 cp -r sounds broken

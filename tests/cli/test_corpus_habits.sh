@@ -40,7 +40,7 @@ contains "$err" '100%  2/2' "progress"
 printf 'one W AH N\ntwo 0.5 T UW\nTHREE TH R IY/IY\n' >lexicon.txt
 printf 'a One three "one" three\nb two four\n' >twice/text
 printf 'a a.wav\nb b.wav\n' >twice/wav.scp
-run 1 twice --lexicon lexicon.txt
+run 1 twice --lexicon lexicon.txt --as-is
 shows 'lexicon.txt:2: 0.5, a number, is taken as a phone'
 shows 'lexicon.txt:3: IY/IY, with a slash, is taken as a phone'
 shows 'lexicon: 3 words, 9 phones'
