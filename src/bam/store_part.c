@@ -72,9 +72,9 @@ static int check_index(const trl__part *p, uint64_t size, uint64_t mphones, trl_
 
 static int read_index(trl__part *p, const trl__store_part *facts, trl_error *err)
 {
-    const void *header, *bytes, *blocks, *first;
-    size_t headers, keys;
-    uint64_t size;
+    const void *header = NULL, *bytes = NULL, *blocks = NULL, *first = NULL;
+    size_t headers = 0, keys = 0;
+    uint64_t size = 0;
     int code = trl__container_array(p->file, "partition", sizeof(trl__part_header), &header, &headers, err);
     if (code == 0)
         code = trl__container_section(p->file, "blocks", &bytes, &size, err);
