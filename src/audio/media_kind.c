@@ -10,20 +10,7 @@
 #define EBML_CLUSTER 0x1F43B675u
 #define PACKET 188 /* bytes of a transport stream */
 
-typedef enum kind_number {
-    MP4,
-    MATROSKA,
-    ASF,
-    AVI,
-    AMR,
-    AAC,
-    TRANSPORT,
-    TRANSPORT_TIMED,
-    OGG,
-    CAF,
-    WAV,
-    AIFF
-} kind_number;
+typedef enum kind_number { MP4, MATROSKA, ASF, AVI, AMR, AAC, TRANSPORT, TRANSPORT_TIMED, OGG, CAF } kind_number;
 
 static const trl__media_kind kinds[] = {
     [MP4] = {"MP4 (M4A, MOV)", "mov", 1},

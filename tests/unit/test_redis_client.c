@@ -1,16 +1,10 @@
 /* The client of Redis Clusters: slots, addresses, settings; and servers that answer in every way that they should not, played by a thread. Whatever they do, a run ends in time. */
 #include "bam/redis_cluster.h"
 #include "base/memory.h"
-#include "cmocka_test.h"
+#include "redis_server.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 static uint32_t slot_of(const char *key)
@@ -71,37 +65,9 @@ typedef struct server {
 
 static server make_server(void)
 {
-    server s = {.listening = socket(AF_INET, SOCK_STREAM, 0)};
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    assert_int_equal(bind(s.listening, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(listen(s.listening, 10), 0);
-    assert_int_equal(getsockname(s.listening, (struct sockaddr *)&address, &size), 0);
-    s.port = ntohs(address.sin_port);
+    server s = {.listening = 0};
+    s.listening = listen_on_loopback(&s.port);
     return s;
-}
-
-/* A line with this mark and a number; -1: another, or none. */
-static long read_number(FILE *in, char mark)
-{
-    char line[64];
-    return fgets(line, sizeof line, in) && line[0] == mark ? strtol(line + 1, NULL, 10) : -1;
-}
-
-/* The first word of a command, all of which is read; 0: the client is gone. */
-static int read_command(FILE *in, char word[32])
-{
-    char bytes[1000];
-    long pieces = read_number(in, '*');
-    for (long i = 0; i < pieces; i++) {
-        long size = read_number(in, '$');
-        if (size < 0 || size > 900 || fread(bytes, 1, (size_t)size + 2, in) != (size_t)size + 2)
-            return 0;
-        bytes[size] = '\0';
-        if (i == 0)
-            snprintf(word, 32, "%.31s", bytes);
-    }
-    return pieces > 0;
 }
 
 /* A client that is gone meanwhile ends no process. */
@@ -142,13 +108,6 @@ static void end_server(server *s)
     shutdown(s->listening, SHUT_RDWR);
     pthread_join(s->thread, NULL);
     close(s->listening);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 #define WAIT 0.3

@@ -2,18 +2,12 @@
  * time that it was told, with an error or with requests that are lost, and it holds little memory. The servers are threads that end with their clients. */
 #include "bam/lookup.h"
 #include "bam/redis_cluster.h"
-#include "cmocka_test.h"
+#include "redis_server.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SLOTS "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:%d\r\n"
@@ -60,28 +54,6 @@ static int attack(server *s, int client)
     return goes_on && !s->is_over;
 }
 
-/* A line with this mark and a number; -1: another, or none. */
-static long read_number(FILE *in, char mark)
-{
-    char line[64];
-    return fgets(line, sizeof line, in) && line[0] == mark ? strtol(line + 1, NULL, 10) : -1;
-}
-
-static int read_command(FILE *in, char word[32])
-{
-    char bytes[1000];
-    long pieces = read_number(in, '*');
-    for (long i = 0; i < pieces; i++) {
-        long size = read_number(in, '$');
-        if (size < 0 || size > 900 || fread(bytes, 1, (size_t)size + 2, in) != (size_t)size + 2)
-            return 0;
-        bytes[size] = '\0';
-        if (i == 0)
-            snprintf(word, 32, "%.31s", bytes);
-    }
-    return pieces > 0;
-}
-
 static void *serve(void *user)
 {
     server *s = user;
@@ -103,13 +75,7 @@ static void *serve(void *user)
 
 static void begin_server(server *s)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    s->listening = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(s->listening, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(listen(s->listening, 100), 0);
-    assert_int_equal(getsockname(s->listening, (struct sockaddr *)&address, &size), 0);
-    s->port = ntohs(address.sin_port);
+    s->listening = listen_on_loopback(&s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 
@@ -119,13 +85,6 @@ static void end_server(server *s)
     shutdown(s->listening, SHUT_RDWR);
     pthread_join(s->thread, NULL);
     close(s->listening);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static size_t peak_bytes(void)
