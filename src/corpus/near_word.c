@@ -2,8 +2,9 @@
 #include "corpus/near_word.h"
 #include "base/fail.h"
 #include "base/fold_case.h"
+#include "base/unicode.h"
+#include "corpus/token_marks.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static char *fold(trl__arena *arena, const char *word)
@@ -12,23 +13,6 @@ static char *fold(trl__arena *arena, const char *word)
     if (folded)
         trl__fold_case(folded);
     return folded;
-}
-
-/* Bytes of the punctuation mark at the beginning (or with `end`, the end) of the text; 0: none is there. */
-static size_t punctuation(const char *text, size_t length, int end)
-{
-    static const char *const marks[] = {"«", "»", "¿", "¡", "“", "”", "„", "‘", "’", "‚", "…", "–", "—"};
-    if (length == 0)
-        return 0;
-    unsigned char edge = (unsigned char)text[end ? length - 1 : 0];
-    if (edge < 0x80 && ispunct(edge))
-        return 1;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        size_t size = strlen(marks[i]);
-        if (size <= length && memcmp(end ? text + length - size : text, marks[i], size) == 0)
-            return size;
-    }
-    return 0;
 }
 
 int trl__near_words_build(trl__near_words *near, const trl_lexicon *lexicon, trl_error *err)
@@ -44,18 +28,28 @@ int trl__near_words_build(trl__near_words *near, const trl_lexicon *lexicon, trl
     return 0;
 }
 
+static const uint64_t *find_letters(const trl__near_words *near, const int32_t *letters, size_t count)
+{
+    char text[TRL__LETTERS_BYTES];
+    return trl__map_find(&near->index, text, trl__letters_text(letters, count, text));
+}
+
 int trl__near_word(trl__near_words *near, const char *word, const char **found, trl_error *err)
 {
+    int32_t letters[TRL__LETTERS_MOST];
     *found = NULL;
     char *folded = fold(&near->arena, word);
     if (!folded)
         return trl__fail_memory(err);
-    size_t length = strlen(folded), cut;
-    const uint64_t *number = trl__map_find(&near->index, folded, length);
-    while (!number && (cut = punctuation(folded, length, 1)) > 0)
-        number = trl__map_find(&near->index, folded, length -= cut);
-    while (!number && (cut = punctuation(folded, length, 0)) > 0)
-        number = trl__map_find(&near->index, folded += cut, length -= cut);
+    long all = trl__letters_of(folded, strlen(folded), 0, letters);
+    size_t first = 0, end = all > 0 ? (size_t)all : 0;
+    const uint64_t *number = trl__map_find(&near->index, folded, strlen(folded));
+    while (!number && end > first && trl__is_mark(letters[end - 1]))
+        number = find_letters(near, letters + first, --end - first);
+    while (!number && end > first && trl__is_mark(letters[first])) {
+        first++;
+        number = find_letters(near, letters + first, end - first);
+    }
     if (number)
         *found = trl_lexicon_word(near->lexicon, (size_t)*number);
     return 0;
