@@ -108,6 +108,12 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err)
     return code;
 }
 
+int cli_is_plain_file(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
+}
+
 int cli_check_output(const char *path, trl_error *err)
 {
     struct stat status;

@@ -101,6 +101,9 @@ int cli_save(const char *path, const void *bytes, size_t size, trl_error *err);
  * trl_file_create. */
 int cli_check_output(const char *path, trl_error *err);
 
+/* Is it a file, or may it become one? Standard output, pipes and devices are none. */
+int cli_is_plain_file(const char *path);
+
 /* MODEL and ".journal": a name beside another; freed by free(). */
 char *cli_with_ending(const char *path, const char *ending);
 

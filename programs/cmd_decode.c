@@ -3,6 +3,7 @@
 #include "corpus_input.h"
 #include "decode_live.h"
 #include "decode_profile.h"
+#include "resume.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,7 +21,7 @@ struct values {
     cli_common common;
     corpus_input corpus;
     const char *output, *to, *lattice, *likelihoods, *utterance, *device, *search, *likelihood_mode;
-    int no_adapt, most_active, least_active, nbest, no_confidence, mbr;
+    int resume, no_adapt, most_active, least_active, nbest, no_confidence, mbr;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty, posterior_scale;
     int online, partial, pid;
     double raw, follow, pause;
@@ -45,6 +46,8 @@ typedef struct job {
     trl_pool *pool;
     trl_decoding_writer *writer;
     trl_lattice_writer *lattices; /* NULL: not wanted */
+    trl_kept *kept;               /* results beside the output; NULL: it is no file */
+    char *kept_where;             /* in words */
     trl_nbest_writer *nbest;      /* instead of `writer`; NULL: not wanted */
     input *inputs;
     size_t count;
@@ -282,6 +285,36 @@ static int make_pool(job *j)
     return cli_pool(&common, &j->pool);
 }
 
+/* The results of utterances that are done are kept beside the output until it is complete. */
+static int open_kept(job *j)
+{
+    const char *output = j->values->output;
+    trl_error err;
+    if (!output || !cli_is_plain_file(output))
+        return j->values->resume
+                   ? cli_usage_error(&cmd_decode, "--resume goes on with an output that is a file: say -o")
+                   : 0;
+    char *path = cli_with_ending(output, ".part");
+    int code = trl_kept_open(path, 1, &j->kept, &err);
+    if (code == 0 && !j->values->resume && *trl_kept_count(j->kept) > 0) {
+        cli_say(&j->values->common,
+                "warning: %s has %zu utterances of a run that was interrupted; this one begins anew (--resume goes on "
+                "with them)",
+                path, *trl_kept_count(j->kept));
+        trl_kept_close(j->kept, 1);
+        code = trl_kept_open(path, 0, &j->kept, &err);
+    }
+    if (code == 0) {
+        j->options.kept = j->kept;
+        j->kept_where = cli_with_ending("of the utterances, in ", path);
+        resume_offer(j->kept_where, trl_kept_count(j->kept));
+    }
+    if (code == 0 && j->values->resume)
+        cli_say(&j->values->common, "%zu utterances were done before", *trl_kept_count(j->kept));
+    free(path);
+    return code < 0 ? cli_failure(&err) : 0;
+}
+
 static int prepare(job *j)
 {
     int code = make_pool(j);
@@ -289,7 +322,9 @@ static int prepare(job *j)
         code = read_inputs(j, j->sounds, (size_t)j->sound_count);
     if (code == 0)
         code = open_writer(j);
-    return code ? code : open_lattices(j);
+    if (code == 0)
+        code = open_lattices(j);
+    return code ? code : open_kept(j);
 }
 
 static void clean_up(job *j)
@@ -302,6 +337,8 @@ static void clean_up(job *j)
         trl_findings_destroy(j->inputs[i].findings);
     }
     free(j->inputs);
+    free(j->kept_where);
+    trl_kept_close(j->kept, 0);
     trl_graph_destroy(j->graph);
     trl_model_destroy(j->model);
     trl_pool_destroy(j->pool);
@@ -414,8 +451,15 @@ static int decode(job *j)
         code = trl_lattice_writer_commit(j->lattices, &err);
         j->lattices = NULL;
     }
-    if (code < 0)
-        return cli_failure(&err);
+    if (code < 0) {
+        code = cli_failure(&err);
+        if (err.code != TRL_EINVAL) /* what is refused now will be refused again */
+            resume_say();
+        return code;
+    }
+    resume_withdraw();
+    trl_kept_close(j->kept, 1);
+    j->kept = NULL;
     say_summary(j, clock_seconds() - start);
     for (size_t i = 0; i < j->count; i++) {
         corpus_input_warn(&j->values->common, j->inputs[i].findings);
@@ -500,6 +544,8 @@ static const struct values defaults = {.nbest = 10,
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
+    {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL,
+     "go on after an interruption, with what is kept in FILE.part; where nothing is, begin"},
     {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl, nbest, nbest-jsonl"},
     {"nbest", 0, CLI_INT, offsetof(struct values, nbest), "N", "so many word strings of each utterance (default 10)"},
     {"mbr", 0, CLI_FLAG, offsetof(struct values, mbr), NULL,
@@ -572,6 +618,8 @@ const cli_command cmd_decode = {
         "states of MODEL. CORPUS is any corpus (see corpus check); its transcripts are not looked at. Several sound "
         "files "
         "may be given; they are decoded side by side, too.\n\n"
+        "With -o FILE, utterances that are done are kept in FILE.part until all are: after an interruption the same "
+        "command with --resume goes on, and ends with the same bytes.\n\n"
         "An installed model with a dictionary and a language model, such as en-us of Debian's pocketsphinx-en-us, "
         "needs "
         "no GRAPH: one is made at the first time, which takes some seconds, and kept in ~/.cache/trellis "

@@ -26,6 +26,7 @@
 
 #include <trellis/align.h>
 #include <trellis/graph.h>
+#include <trellis/kept.h>
 #include <trellis/lattice.h>
 
 TRL_BEGIN_DECLS
@@ -72,6 +73,7 @@ typedef struct trl_decode_options {
     trl_search_way search;               /* default TRL_SEARCH_OWNER */
     trl_likelihood_mode likelihood_mode; /* default TRL_LIKELIHOODS_AUTO */
     double ahead;                        /* seconds of sound whose likelihoods are made ahead, at most; default 10 */
+    trl_kept *kept;                      /* results are kept there, and taken from there; NULL, the default: nowhere */
     int profile;                         /* 1: the summary tells where the time went; default 0 */
     trl_progress *progress;
 } trl_decode_options;

@@ -29,6 +29,7 @@
 #include <trellis/fst_structure.h>
 #include <trellis/grammar.h>
 #include <trellis/graph.h>
+#include <trellis/kept.h>
 #include <trellis/label_file.h>
 #include <trellis/lattice.h>
 #include <trellis/lattice_file.h>

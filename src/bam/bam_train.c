@@ -8,6 +8,7 @@
 #include "bam/reducer.h"
 #include "bam/store_format.h"
 #include "bam/work_folder.h"
+#include "corpus/utterance_hash.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <trellis/bam_store.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -60,21 +60,6 @@ trl_bam_train_options trl_bam_train_defaults(void)
 
 /* ---- which job ---- */
 
-static uint64_t hash_text(uint64_t before, const char *text)
-{
-    return text ? XXH3_64bits_withSeed(text, strlen(text) + 1, before) : before + 1;
-}
-
-static uint64_t hash_utterance(uint64_t before, const trl_utterance *u)
-{
-    struct stat sound = {0};
-    uint64_t h = hash_text(hash_text(hash_text(hash_text(before, u->id), u->speaker), u->path), u->text);
-    stat(u->path, &sound); /* one that is not there is found when it is read */
-    double times[] = {u->start, u->end};
-    int64_t numbers[] = {u->channel, u->bad, sound.st_size, sound.st_mtim.tv_sec, sound.st_mtim.tv_nsec};
-    return XXH3_64bits_withSeed(numbers, sizeof numbers, XXH3_64bits_withSeed(times, sizeof times, h));
-}
-
 /* Model, words and their pronunciations, utterances, and the options that records depend on; not the number of threads. */
 static uint64_t hash_job(const train_job *j, const trl_lexicon *lexicon)
 {
@@ -84,17 +69,15 @@ static uint64_t hash_job(const train_job *j, const trl_lexicon *lexicon)
                           j->header.seed,        (uint64_t)a->unknown_words, (uint64_t)a->channel,
                           (uint64_t)a->skip_bad, (uint64_t)a->adapt,         (uint64_t)(a->beam * 1000)};
     uint64_t h = XXH3_64bits(numbers, sizeof numbers);
-    h = hash_text(h, a->only);
+    h = trl__hash_text(h, a->only);
     for (size_t w = 0; w < trl_lexicon_words(lexicon); w++) {
-        h = hash_text(h, trl_lexicon_word(lexicon, w));
+        h = trl__hash_text(h, trl_lexicon_word(lexicon, w));
         for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, w); v++) {
             trl_pronunciation p = trl_lexicon_pronunciation(lexicon, w, v);
             h = XXH3_64bits_withSeed(p.phones, p.length * sizeof *p.phones, h);
         }
     }
-    for (size_t i = 0; i < trl_corpus_count(j->corpus); i++)
-        h = hash_utterance(h, trl_corpus_get(j->corpus, i));
-    return h;
+    return trl__hash_corpus(h, j->corpus);
 }
 
 /* Ranges depend on the estimation too, and what is made of them on the format that it is written in. */

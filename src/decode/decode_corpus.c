@@ -6,6 +6,7 @@
 #include "base/log_write.h"
 #include "base/memory.h"
 #include "decode/decode_options.h"
+#include "decode/kept_decoding.h"
 #include "decode/lattice_align.h"
 #include "decode/lattice_determinize.h"
 #include "decode/lattice_mbr.h"
@@ -24,19 +25,7 @@ typedef struct worker {
     trl__word_parser *parser;        /* NULL: nothing tells where words begin */
 } worker;
 
-/* An utterance on its way. */
-typedef struct slot {
-    trl__best_words best;
-    trl_lattice *lattice;    /* NULL: none */
-    int is_narrow;           /* memory ended before all of it was made */
-    trl_lattice_word *words; /* with confidences, where they are asked for */
-    size_t word_capacity;
-    double expected_errors;
-    trl_segment *segments;
-    size_t segment_capacity;
-    double seconds;
-    double log_det; /* per frame, on top of the log-likelihood */
-} slot;
+typedef trl__decoded slot;
 
 typedef struct decoding_job {
     const trl_model *model;
@@ -54,6 +43,7 @@ typedef struct decoding_job {
     trl__passes *passes;
     worker *workers;
     slot *slots;
+    trl__kept_bytes bytes; /* of a result to be kept */
 } decoding_job;
 
 /* ---- options ---- */
@@ -274,6 +264,10 @@ static int decode_frames(void *user, const trl__pass_frames *f, trl_error *err)
     const decoding_job *j = user;
     const trl__raw_lattice *raw;
     slot *s = &j->slots[f->slot];
+    const unsigned char *bytes;
+    size_t size;
+    if (j->options.kept && (bytes = trl__kept_find(j->options.kept, f->utterance->id, &size)))
+        return trl__decoding_take(bytes, size, j->graph, s, err);
     int code = search_words(j, f, &raw, err);
     if (code == 0 && wants_lattice(&j->options))
         code = make_lattice(j, &j->workers[f->worker], s, raw, err);
@@ -293,6 +287,15 @@ static int gather_statistics(void *user, const trl__pass_frames *f, trl_error *e
 }
 
 /* ---- delivery: in corpus order, one at a time ---- */
+
+static int keep(decoding_job *j, const trl_utterance *utterance, const slot *s, trl_error *err)
+{
+    size_t size;
+    if (!j->options.kept || trl__kept_find(j->options.kept, utterance->id, &size))
+        return 0;
+    int code = trl__decoding_put(s, &j->bytes, err);
+    return code < 0 ? code : trl__kept_add(j->options.kept, utterance->id, j->bytes.bytes, j->bytes.size, err);
+}
 
 static int deliver(void *user, const trl_utterance *utterance, size_t slot_index, trl_error *err)
 {
@@ -319,7 +322,9 @@ static int deliver(void *user, const trl_utterance *utterance, size_t slot_index
     j->total += s->log_det * best->frames - best->acoustic;
     if (j->delivered++ < j->already)
         return 0;
-    int code = j->use(j->user, &decoding, err);
+    int code = keep(j, utterance, s, err);
+    if (code == 0)
+        code = j->use(j->user, &decoding, err);
     j->use_failed = code < 0;
     return code;
 }
@@ -406,6 +411,7 @@ static void clean_up(decoding_job *j)
     }
     trl__free(j->workers);
     trl__free(j->slots);
+    trl__free(j->bytes.bytes);
     trl__passes_destroy(j->passes);
 }
 
@@ -432,7 +438,10 @@ int trl_decode_corpus(const trl_model *model, const trl_graph *graph, const trl_
     decoding_job j = {.model = model, .graph = graph, .skipped = skipped, .use = use, .user = user};
     trl_error own;
     j.options = options ? *options : trl_decode_defaults();
-    int code = decode_once(&j, corpus, pool, &own);
+    int code =
+        j.options.kept ? trl__kept_begin(j.options.kept, trl__decoding_job(model, graph, corpus, &j.options), &own) : 0;
+    if (code == 0)
+        code = decode_once(&j, corpus, pool, &own);
     if (may_leave_device(&j,
                          code)) { /* passes over the corpus begin again; what was delivered is not delivered twice */
         trl__log(TRL_LOG_WARNING, "the device fails: %s; the processor goes on after %zu utterances", own.text,

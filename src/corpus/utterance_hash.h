@@ -1,0 +1,12 @@
+/* Is it the same work? Hashes of utterances, by what the corpus says of them and by size and time of their sounds. */
+#ifndef TRL_CORPUS_UTTERANCE_HASH_H
+#define TRL_CORPUS_UTTERANCE_HASH_H
+
+#include <stdint.h>
+#include <trellis/corpus.h>
+
+uint64_t trl__hash_text(uint64_t before, const char *text); /* NULL is another than "" */
+uint64_t trl__hash_file_times(uint64_t before, const char *path);
+uint64_t trl__hash_corpus(uint64_t before, const trl_corpus *corpus);
+
+#endif

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# What is done of a corpus survives an interruption, wherever it comes: --resume goes on, and ends with the bytes of a run that was not interrupted.
+# shellcheck source=tests/cli/script.bash
+source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
+command -v python3 >/dev/null || skip "python3 is not installed"
+cd "$folder" || exit 1
+python3 "$TRELLIS_SOURCE_DIR/tests/tone_corpus.py" .
+expect 0 "$TRELLIS" train sounds lexicon.txt -o tones.trm -n 1 -q --set deltas=0 --set cmvn=utterance
+expect 0 "$TRELLIS" train sounds lexicon.txt -o adapted.trm --stages mono,tri,sat -i 2 --leaves 20 -q --set cmvn=utterance
+for model in tones adapted; do
+    expect 0 "$TRELLIS" graph $model.trm lexicon.txt --loop -o $model.trg -q
+done
+
+# The last utterance is none: there the run ends, and all others are done.
+mkfifo pipe.wav
+{
+    printf 'id\tpath\tspeaker\ttext\n'
+    for sound in sounds/*/*.wav; do
+        printf '%s\t%s\t%s\t%s\n' "$(basename "$sound" .wav)" "$PWD/$sound" "$(basename "$(dirname "$sound")")" "$(<"${sound%.wav}.lab")"
+    done
+    printf 'zz\t%s\tzoe\tAAEE\n' "$PWD/pipe.wav"
+} >set.tsv
+utterances=$(($(wc -l <set.tsv) - 2))
+
+same_results() { # same_results WHAT: where.txt and where.lat (if there) are those of whole
+    cmp where.txt whole.txt || wrong "$1: other words"
+    [ ! -e whole.lat ] || cmp where.lat whole.lat || wrong "$1: other lattices"
+    [ -e where.txt.part ] && wrong "$1: what was kept is still there"
+}
+
+# cut_everywhere COMMAND …: with what is kept cut off at many places, as kills leave it
+cut_everywhere() {
+    rm -f where.* whole.*
+    expect 1 "$@" -o whole.txt --skip-bad -q
+    expect 3 "$@" -o where.txt -q --threads 2
+    contains "$err" "kept: $utterances of the utterances, in where.txt.part; this goes on from there:
+  trellis" "what is said at the end"
+    contains "$err" "-o where.txt -q --threads 2 --resume" "the command that goes on"
+    [ -e where.txt ] && wrong "half an output"
+    cp where.txt.part all.part
+    size=$(wc -c <all.part)
+    for cut in 0 7 16 17 47 48 80 $((size / 3)) $((size / 2)) $((size - 1)) "$size"; do
+        head -c "$cut" all.part >where.txt.part
+        expect 1 "$@" -o where.txt --skip-bad -q --resume --threads 1
+        same_results "cut at $cut of $size bytes: $*"
+        rm -f where.txt where.lat
+    done
+    # A byte that is another: what lies behind it is made again.
+    python3 - <<'END'
+bytes = bytearray(open("all.part", "rb").read())
+bytes[len(bytes) // 2] ^= 1
+open("where.txt.part", "wb").write(bytes)
+END
+    expect 1 "$@" -o where.txt --skip-bad -q --resume
+    same_results "a damaged byte: $*"
+}
+
+[ -e whole.lat ] && wrong "a lattice"
+cut_everywhere "$TRELLIS" decode tones.trm tones.trg set.tsv
+cut_everywhere "$TRELLIS" decode tones.trm tones.trg set.tsv --to ctm
+cut_everywhere "$TRELLIS" decode tones.trm tones.trg set.tsv --to nbest
+
+# Lattices too.
+rm -f whole.* where.*
+decode=("$TRELLIS" decode tones.trm tones.trg set.tsv -q)
+expect 1 "${decode[@]}" -o whole.txt --lattice whole.lat --skip-bad
+expect 3 "${decode[@]}" -o where.txt --lattice where.lat
+head -c $(($(wc -c <where.txt.part) / 2)) where.txt.part >half && mv half where.txt.part
+expect 1 "${decode[@]}" -o where.txt --lattice where.lat --skip-bad --resume
+same_results "lattices"
+rm -f whole.lat where.lat
+
+# A model that adapts to speakers goes through the corpus several times. A limit on the size of files ends it in the last pass, within a result.
+limited() { (ulimit -f 9 && "$@"); }
+adapt=("$TRELLIS" decode adapted.trm adapted.trg sounds --to jsonl --mbr -q)
+expect 0 "${adapt[@]}" -o whole.txt
+expect 3 limited "${adapt[@]}" -o where.txt
+contains "$err" "where.txt.part: writing failed" "a limit"
+contains "$err" "kept: " "a limit"
+[ "$(wc -c <where.txt.part)" = 9216 ] || wrong "the limit was not met within a result"
+expect 0 "${adapt[@]}" -o where.txt --resume
+same_results "a model that adapts"
+
+# Another model, option or corpus is refused, and what is kept stays.
+expect 3 "${decode[@]}" -o where.txt
+cp where.txt.part all.part
+changed() {
+    expect 3 "$TRELLIS" decode "$@" -q -o where.txt --resume --skip-bad
+    contains "$err" "where.txt.part: what is kept here was made with another model, corpus, version or options" "$*"
+    cmp all.part where.txt.part || wrong "what was kept has changed: $*"
+}
+changed tones.trm tones.trg set.tsv --beam 12
+changed adapted.trm adapted.trg set.tsv
+grep -v anna01 set.tsv >less.tsv
+changed tones.trm tones.trg less.tsv
+expect 0 "$TRELLIS" train sounds lexicon.txt -o other.trm -n 2 -q --set deltas=0 --set cmvn=utterance
+changed other.trm tones.trg set.tsv
+
+# Without --resume the run begins anew, and says what it replaces.
+expect 1 "$TRELLIS" decode tones.trm tones.trg set.tsv -o where.txt --skip-bad
+contains "$err" "where.txt.part has $utterances utterances of a run that was interrupted; this one begins anew" "a new run"
+echo mine >where.txt.part
+expect 3 "${decode[@]}" -o where.txt
+contains "$err" "where.txt.part: results should be kept here, but this file is something else" "a file of somebody else"
+[ "$(<where.txt.part)" = mine ] || wrong "a file of somebody else has changed"
+rm where.txt.part
+expect 2 "${decode[@]}" --resume
+contains "$err" "--resume goes on with an output that is a file" "standard output"
+
+# Killed while it waits for likelihoods that do not come: what was done before is kept.
+expect 0 "$TRELLIS" features sounds --model tones.trm -o f.ark -q
+expect 0 "$TRELLIS" model likelihoods tones.trm f.ark -o scores.ark -q
+mkfifo scores
+rm -f where.*
+"$TRELLIS" decode tones.trm tones.trg sounds --likelihoods ark:scores -q -t 1 -o where.txt 2>/dev/null &
+child=$!
+exec 9<>scores
+head -c $(($(wc -c <scores.ark) * 9 / 10)) scores.ark >&9
+last=$(find sounds -name '*.wav' -printf '%f\n' | sort | sed -n '16s/.wav//p')
+while kill -0 $child 2>/dev/null && ! grep -q "$last" where.txt.part; do :; done
+kill -9 $child
+wait $child 2>/dev/null
+exec 9>&-
+[ -e where.txt ] && wrong "it was not killed"
+grep -q "$last" where.txt.part || wrong "what was done is not kept"
+finish
