@@ -79,20 +79,10 @@ int bam_inputs_read(const cli_command *command, const cli_common *common, const 
     return code;
 }
 
-int bam_inputs_skipped(const cli_common *common, const bam_inputs *in, size_t skipped)
+int bam_inputs_skipped(const cli_common *common, const bam_inputs *in, size_t skipped, const char *output)
 {
-    const trl_finding *f;
-    size_t unknown = 0;
     corpus_input_warn(common, in->findings);
-    for (size_t i = 0; (f = trl_findings_get(in->findings, i)); i++) {
-        if (f->kind != TRL_FINDING_UNKNOWN_WORD)
-            continue;
-        if (unknown++ == 0)
-            fputs("left out, because the lexicon lacks words:\n", stderr);
-        corpus_print_finding(stderr, f);
-    }
-    int code = corpus_input_skipped(in->findings, skipped - unknown);
-    return unknown > 0 ? EXIT_FINDINGS : code;
+    return corpus_input_skipped(in->findings, skipped, output);
 }
 
 void bam_inputs_free(bam_inputs *in)

@@ -117,7 +117,7 @@ typedef struct bam_inputs {
 int bam_inputs_read(const cli_command *command, const cli_common *common, const bam_corpus *values, char **arguments,
                     bam_inputs *inputs);
 /* At the end: what the library warns of, and what was left out, by name. Returns EXIT_CLEAN or EXIT_FINDINGS. */
-int bam_inputs_skipped(const cli_common *common, const bam_inputs *inputs, size_t skipped);
+int bam_inputs_skipped(const cli_common *common, const bam_inputs *inputs, size_t skipped, const char *output);
 void bam_inputs_free(bam_inputs *inputs);
 
 #endif

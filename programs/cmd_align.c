@@ -208,29 +208,6 @@ static void say_summary(const job *j, const trl_align_summary *s, double elapsed
         cli_say(common, "  %s: fit %.3f", j->worst[i].id, j->worst[i].fit);
 }
 
-/* The next finding of an unknown word, from *next on; NULL: no more. */
-static const trl_finding *next_unknown(const job *j, size_t *next)
-{
-    const trl_finding *f;
-    while ((f = trl_findings_get(j->findings, (*next)++)))
-        if (f->kind == TRL_FINDING_UNKNOWN_WORD)
-            return f;
-    return NULL;
-}
-
-/* Utterances that were left out because of unknown words are always named. Returns how many they are. */
-static size_t say_unknown(const job *j)
-{
-    const trl_finding *f;
-    size_t count = 0;
-    for (size_t next = 0; (f = next_unknown(j, &next));)
-        if (count++ == 0)
-            fputs("left out, because the lexicon lacks words:\n", stderr);
-    for (size_t next = 0; count > 0 && (f = next_unknown(j, &next));)
-        corpus_print_finding(stderr, f);
-    return count;
-}
-
 static int align(job *j)
 {
     trl_error err;
@@ -251,9 +228,7 @@ static int align(job *j)
     if (code < 0)
         return cli_failure(&err);
     say_summary(j, &summary, clock_seconds() - start);
-    size_t unknown = say_unknown(j);
-    code = corpus_input_skipped(j->findings, summary.skipped - unknown);
-    return unknown > 0 ? EXIT_FINDINGS : code;
+    return corpus_input_skipped(j->findings, summary.skipped, j->values->output);
 }
 
 static int run(void *values, int count, char **arguments)

@@ -48,7 +48,7 @@ static int run_map(void *values, int count, char **arguments)
     if (code == 0) {
         cli_say(&v->common, "%" PRIu64 " utterances, %" PRIu64 " frames: %" PRIu64 " records, %.1f MB",
                 counts.utterances, counts.frames, counts.records, (double)counts.bytes * 1e-6);
-        code = bam_inputs_skipped(&v->common, &in, trl_corpus_count(in.corpus) - counts.utterances);
+        code = bam_inputs_skipped(&v->common, &in, trl_corpus_count(in.corpus) - counts.utterances, v->output);
     }
     bam_inputs_free(&in);
     return code;

@@ -89,7 +89,7 @@ static int rescore(const struct rescore_values *v, const bam_inputs *in, trl_bam
     if (code < 0)
         return cli_failure(&err);
     say_summary(v, &summary, trl_bam_lists_run(lists));
-    code = bam_inputs_skipped(&v->common, in, summary.skipped);
+    code = bam_inputs_skipped(&v->common, in, summary.skipped, v->output);
     return code == 0 && trl_bam_lists_run(lists)->lost > 0 ? EXIT_FINDINGS : code;
 }
 

@@ -75,7 +75,7 @@ static int train(const struct train_values *v, bam_inputs *in, trl_bam_train_opt
     if (code < 0)
         return cli_failure(&err);
     say_summary(v, &summary);
-    return bam_inputs_skipped(&v->common, in, trl_corpus_count(in->corpus) - summary.counts.utterances);
+    return bam_inputs_skipped(&v->common, in, trl_corpus_count(in->corpus) - summary.counts.utterances, v->output);
 }
 
 static int run_train(void *values, int count, char **arguments)

@@ -91,7 +91,7 @@ static int run(void *values, int count, char **arguments)
     if (exit_code == 0)
         exit_code = split(v, &options, corpus, arguments);
     if (exit_code == 0)
-        exit_code = corpus_input_skipped(findings, count_bad(corpus));
+        exit_code = corpus_input_skipped(findings, count_bad(corpus), arguments[1]);
     trl_corpus_destroy(corpus);
     trl_findings_destroy(findings);
     return exit_code;
@@ -107,7 +107,8 @@ static const cli_option options[] = {
      "instead of a share: lines that begin with a speaker or an utterance id; these go to TEST"},
     CORPUS_FORMAT_OPTION(struct values, corpus),
     {"skip-bad", 0, CLI_FLAG, offsetof(struct values, corpus.skip_bad), NULL,
-     "leave out utterances that can't be used; they are named at the end, and the exit code is 1"},
+     "leave out utterances that can't be used; they are named at the end and in a list beside the output, and the exit "
+     "code is 1"},
     {0}};
 
 const cli_command cmd_corpus_split = {

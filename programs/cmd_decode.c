@@ -437,6 +437,20 @@ static int decode_inputs(job *j, trl_error *err)
     return code;
 }
 
+static int name_skipped(const job *j)
+{
+    const trl_findings **lists = calloc(j->count, sizeof *lists);
+    if (!lists)
+        cli_out_of_memory();
+    for (size_t i = 0; i < j->count; i++) {
+        lists[i] = j->inputs[i].findings;
+        corpus_input_warn(&j->values->common, lists[i]);
+    }
+    int code = corpus_inputs_skipped(lists, j->count, j->sum.skipped, j->values->output);
+    free(lists);
+    return code;
+}
+
 static int decode(job *j)
 {
     trl_error err;
@@ -461,12 +475,7 @@ static int decode(job *j)
     trl_kept_close(j->kept, 1);
     j->kept = NULL;
     say_summary(j, clock_seconds() - start);
-    for (size_t i = 0; i < j->count; i++) {
-        corpus_input_warn(&j->values->common, j->inputs[i].findings);
-        int found = corpus_input_skipped(j->inputs[i].findings, i == 0 ? j->sum.skipped : 0);
-        code = found ? found : code;
-    }
-    return code;
+    return name_skipped(j);
 }
 
 /* ---- Sound that comes while it is decoded ---- */

@@ -4,6 +4,7 @@
 #include "frontend_input.h"
 #include "plot.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <trellis/audio.h>
 #include <trellis/extract.h>
@@ -93,6 +94,18 @@ static void say_summary(const job *j, const trl_extract_summary *s)
     corpus_input_warn(&j->values->common, j->findings);
 }
 
+/* Of the place where features go, FILE or ark,scp:FILE,FILE, the first file; NULL: none. */
+static char *output_file(const char *place)
+{
+    if (!place)
+        return NULL;
+    const char *colon = strchr(place, ':');
+    char *file = cli_with_ending(colon ? colon + 1 : place, "");
+    if (colon && colon > place + 4 && strncmp(colon - 4, ",scp", 4) == 0)
+        file[strcspn(file, ",")] = '\0';
+    return file;
+}
+
 static int extract(job *j)
 {
     trl_error err;
@@ -112,7 +125,10 @@ static int extract(job *j)
     if (failed)
         return cli_failure(&err);
     say_summary(j, &summary);
-    return corpus_input_skipped(j->findings, summary.skipped);
+    char *output = output_file(j->values->output);
+    int code = corpus_input_skipped(j->findings, summary.skipped, output);
+    free(output);
+    return code;
 }
 
 /* ---- The picture ---- */

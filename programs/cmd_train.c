@@ -60,6 +60,7 @@ typedef struct job {
     double seconds;                /* of the stages so far */
     int64_t dropped;               /* components, in the stage in hand */
     int64_t kept_states;           /* the most of any iteration */
+    size_t failed;                 /* utterances, in the last iteration */
 } job;
 
 /* ---- Options ---- */
@@ -303,7 +304,7 @@ static void say_transforms(const job *j, const trl_iteration *n)
 
 static void say_losses(job *j, const trl_iteration *n)
 {
-    if (n->failed > 0)
+    if (n->failed != j->failed && n->failed > 0)
         cli_say(&j->values->common, "           %zu utterance%s could not be aligned and %s left out", n->failed,
                 n->failed == 1 ? "" : "s", n->failed == 1 ? "was" : "were");
     if (n->kept_states > j->kept_states)
@@ -311,6 +312,7 @@ static void say_losses(job *j, const trl_iteration *n)
                 n->kept_states == 1 ? "" : "s", n->kept_states == 1 ? "it is" : "they are");
     if (n->kept_states > j->kept_states)
         j->kept_states = n->kept_states;
+    j->failed = n->failed;
     j->dropped += n->dropped;
 }
 
@@ -369,19 +371,25 @@ static int prepare(job *j, char **arguments)
                 : oov_input_find(&v->common, &v->oov, j->from, j->lexicon, j->corpus, j->options.unknown_words, NULL);
 }
 
-/* Warnings; then what was left out, by name and reason. */
+/* Warnings; what the corpus says that nothing came of; then what was left out. */
 static int report_findings(const job *j)
 {
-    int exit_code = EXIT_CLEAN;
+    int remarks = 0;
+    size_t skipped;
     const trl_finding *f;
+    trl_error err;
     corpus_input_warn(&j->values->common, j->findings);
     for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
-        if (corpus_is_warning(f->kind))
+        if (corpus_is_warning(f->kind) || trl_finding_is_fatal(f->kind) || f->kind == TRL_FINDING_UNKNOWN_WORD)
             continue;
         corpus_print_finding(stderr, f);
-        exit_code = EXIT_FINDINGS;
+        remarks = 1;
     }
-    return exit_code;
+    const trl_findings *findings = j->findings;
+    if (trl_findings_write_skipped(&findings, 1, NULL, &skipped, &err) < 0)
+        return cli_failure(&err);
+    int code = corpus_input_skipped(findings, skipped, j->values->output);
+    return code == EXIT_CLEAN && remarks ? EXIT_FINDINGS : code;
 }
 
 static int train(job *j, const char *lexicon_name)

@@ -3,11 +3,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <trellis/audio.h>
 #include <trellis/extract.h>
 #include <trellis/file.h>
 
 #define MISFITS_SHOWN 20
+#define SKIPPED_SHOWN 20
 
 static int parse_channel(const cli_command *command, const char *name, int *channel)
 {
@@ -144,24 +146,55 @@ int oov_input_find(const cli_common *common, const oov_input *input, const trl_m
     return code;
 }
 
-static size_t count_fatal(const trl_findings *findings)
+/* NULL: the output is no file that something can stand beside. */
+static char *list_beside(const char *output)
 {
-    size_t fatal = 0;
-    const trl_finding *f;
-    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++)
-        fatal += (size_t)trl_finding_is_fatal(f->kind);
-    return fatal;
+    struct stat status;
+    int is_there = output && stat(output, &status) == 0, is_folder = is_there && S_ISDIR(status.st_mode);
+    if (!output || strcmp(output, "-") == 0 || (is_there && !is_folder && !S_ISREG(status.st_mode)))
+        return NULL;
+    return cli_with_ending(output, is_folder ? "/skipped.tsv" : ".skipped.tsv");
 }
 
-int corpus_input_skipped(const trl_findings *findings, size_t skipped)
+static int is_skipped(const trl_finding *f)
 {
-    size_t fatal = count_fatal(findings);
-    if (skipped == 0 && fatal == 0)
-        return EXIT_CLEAN;
-    fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used:\n", skipped, skipped == 1 ? "" : "s", fatal,
-            fatal == 1 ? "y" : "ies");
-    corpus_input_report(findings, (size_t)-1);
-    return EXIT_FINDINGS;
+    return trl_finding_is_fatal(f->kind) || f->kind == TRL_FINDING_UNKNOWN_WORD;
+}
+
+/* Returns how many there are. */
+static size_t show_skipped(const trl_findings *findings, size_t shown)
+{
+    const trl_finding *f;
+    for (size_t i = 0; findings && (f = trl_findings_get(findings, i)); i++)
+        if (is_skipped(f) && shown++ < SKIPPED_SHOWN)
+            corpus_print_finding(stderr, f);
+    return shown;
+}
+
+int corpus_inputs_skipped(const trl_findings *const *lists, size_t count, size_t skipped, const char *output)
+{
+    trl_error err;
+    char *path = list_beside(output);
+    size_t entries, shown = 0;
+    if (trl_findings_write_skipped(lists, count, path, &entries, &err) < 0) {
+        free(path);
+        return cli_failure(&err);
+    }
+    if (skipped > 0 || entries > 0)
+        fprintf(stderr, "%zu utterance%s skipped; %zu entr%s can't be used%s%s:\n", skipped, skipped == 1 ? "" : "s",
+                entries, entries == 1 ? "y" : "ies", path && entries > 0 ? ", listed in " : "",
+                path && entries > 0 ? path : "");
+    for (size_t i = 0; i < count; i++)
+        shown = show_skipped(lists[i], shown);
+    if (shown > SKIPPED_SHOWN)
+        fprintf(stderr, "and %zu more\n", shown - SKIPPED_SHOWN);
+    free(path);
+    return skipped > 0 || entries > 0 ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+int corpus_input_skipped(const trl_findings *findings, size_t skipped, const char *output)
+{
+    return corpus_inputs_skipped(&findings, 1, skipped, output);
 }
 
 static int refuse_bad(const char *path)
@@ -201,6 +234,15 @@ static void say_changes(const cli_common *common, const trl_text_summary *s)
             cli_say(common, "  %zu %s: %s%s%s", s->tokens[c], what[c], e->written, *e->words ? " -> " : "", e->words);
         changed += s->tokens[c];
     }
+}
+
+static size_t count_fatal(const trl_findings *findings)
+{
+    size_t fatal = 0;
+    const trl_finding *f;
+    for (size_t i = 0; (f = trl_findings_get(findings, i)); i++)
+        fatal += (size_t)trl_finding_is_fatal(f->kind);
+    return fatal;
 }
 
 int corpus_input_words(const cli_common *common, const corpus_input *input, const trl_lexicon *lexicon,

@@ -18,14 +18,15 @@ typedef struct corpus_input {
         "format", 'f', CLI_TEXT, offsetof(type, member.format), "NAME",     \
             "of the corpus: auto (default), kaldi, folder, manifest, sound" \
     }
-#define CORPUS_SOUND_OPTIONS(type, member)                                                                \
-    {                                                                                                     \
-        "channel", 0,                                                                                     \
-        CLI_TEXT,  offsetof(type, member.channel),                                                        \
-        "N",       "channel of stereo sound, from 0 (default), or mix"},                                  \
-    {                                                                                                     \
-        "skip-bad", 0, CLI_FLAG, offsetof(type, member.skip_bad), NULL,                                   \
-            "go on past utterances that can't be used; they are named at the end, and the exit code is 1" \
+#define CORPUS_SOUND_OPTIONS(type, member)                                                                          \
+    {                                                                                                               \
+        "channel", 0,                                                                                               \
+        CLI_TEXT,  offsetof(type, member.channel),                                                                  \
+        "N",       "channel of stereo sound, from 0 (default), or mix"},                                            \
+    {                                                                                                               \
+        "skip-bad", 0, CLI_FLAG, offsetof(type, member.skip_bad), NULL,                                             \
+            "go on past utterances that can't be used; they are named at the end and in a list beside the output, " \
+            "and the exit code is 1"                                                                                \
     }
 #define CORPUS_WORD_OPTIONS(type, member)                                                             \
     {"mlf",    0,                                                                                     \
@@ -120,8 +121,10 @@ int corpus_is_warning(trl_finding_kind kind);
  * misfits there are. */
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings);
 
-/* At the end of a command: how many utterances were skipped, and all fatal findings, also of what never became an
- * utterance, like a line without a sound file. Returns EXIT_CLEAN or EXIT_FINDINGS. */
-int corpus_input_skipped(const trl_findings *findings, size_t skipped);
+/* At the end of a command: how many utterances were skipped, the first reasons, also of what never became an utterance, like a line without
+ * a sound file, and all of them in the list beside the output: DIR/skipped.tsv in a folder, OUTPUT.skipped.tsv beside a file; none where
+ * the output is no file. An older list goes where nothing was skipped. Returns an exit code, EXIT_CLEAN or EXIT_FINDINGS. */
+int corpus_input_skipped(const trl_findings *findings, size_t skipped, const char *output);
+int corpus_inputs_skipped(const trl_findings *const *lists, size_t count, size_t skipped, const char *output);
 
 #endif

@@ -115,7 +115,8 @@ static int run_pass(trl__training *t, const trl_model *model, trl__pass_kind kin
                       .audit = audit_share(t),
                       .options = t->options,
                       .search = trl__pass_search(t->options),
-                      .pool = t->pool};
+                      .pool = t->pool,
+                      .named = t->named};
     char *path = trl__checkpoint_alignments(t->checkpoint, number);
     trl__alignment_writer *writer = NULL;
     int code = path ? trl__alignment_writer_create(path, &writer, err) : trl__fail_memory(err);

@@ -225,6 +225,8 @@ static int prepare_data(trl__training *t, const trl_corpus *corpus, const trl_fr
                                                 t->skipped, &t->data, err)
                     : trl__fail_memory(err);
     trl__free(features);
+    if (code == 0 && !(t->named = trl__alloc_zero(t->data->count, 1)))
+        code = trl__fail_memory(err);
     if (code < 0 && !o->resume)
         trl__checkpoint_clean(t->checkpoint, o->features); /* there is nothing to go on from */
     return code;
@@ -346,6 +348,7 @@ int trl_train(const trl_corpus *corpus, const trl_lexicon *lexicon, const trl_fr
     trl__checkpoint_destroy(t.checkpoint);
     trl__device_close(t.device);
     trl_lexicon_destroy(t.counted);
+    trl__free(t.named);
     trl__free(t.history);
     trl__free(t.journal);
     if (code == 0)

@@ -479,15 +479,15 @@ static void note(trl__notable *list, size_t *count, size_t utterance, double val
 
 static int add_failure(pass_work *w, size_t utterance, const outcome *o, trl_error *err)
 {
-    const trl__run *runs;
     const trl__pass *p = w->pass;
     const trl_utterance *u = p->data->utterance[utterance];
     trl__pass_result *r = w->result;
     r->numbers.failed++;
     if (r->failed_count < TRL__NOTABLE)
         r->failed[r->failed_count++] = (trl__notable){utterance, o->status};
-    if (p->previous && trl__alignment_store_get(p->previous, utterance, &runs)->status != TRL__ALIGNED)
+    if (p->named[utterance])
         return 0;
+    p->named[utterance] = 1;
     return trl_findings_add(w->skipped, TRL_FINDING_UNALIGNED, u->source, u->line, u->id, err,
                             "left out of iteration %d: %s (%zu frames)", p->iteration, trl__status_text(o->status),
                             o->frames);

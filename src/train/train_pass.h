@@ -32,6 +32,7 @@ typedef struct trl__pass {
     const trl_train_options *options;
     trl__search_options search;
     trl_pool *pool;
+    uint8_t *named; /* by utterance: 1 once a finding says that it can't be aligned, whatever iteration that was */
 } trl__pass;
 
 typedef struct trl__notable {
@@ -51,7 +52,7 @@ typedef struct trl__pass_result {
 /* How passes with these options search. */
 trl__search_options trl__pass_search(const trl_train_options *options);
 
-/* stats must be zero. New failures (those that `previous` had aligned) become findings. */
+/* stats must be zero. Failures become findings, one for each utterance. */
 int trl__pass_run(const trl__pass *pass, trl__stats *stats, trl__alignment_writer *alignments, trl_findings *skipped,
                   trl__pass_result *result, trl_error *err);
 

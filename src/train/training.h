@@ -31,6 +31,7 @@ struct trl__training {
     trl_lexicon *counted;       /* with probabilities from the alignments; NULL: not yet */
     trl_pool *pool;
     trl_findings *skipped;
+    uint8_t *named; /* by utterance: it could not be aligned in some iteration, and a finding says so */
     trl__device *device;
     trl__training_data *data;
     trl__checkpoint *checkpoint;

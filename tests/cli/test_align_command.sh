@@ -123,6 +123,7 @@ align 0 unknown lexicon.txt --as-is -q --to ctm
 mv out_dir noise
 align 1 unknown lexicon.txt --as-is -q --oov skip --to ctm
 contains "$err" "HMM" "--oov skip"
+contains "$(grep ^anna02 out_dir/skipped.tsv)" "left out; not in the lexicon: HMM" "--oov skip: the list"
 contains "$err" "Ee (the lexicon has EE; --fold-case takes it)" "--oov skip"
 contains "$err" "unknown/ben/ben15.lab" "--oov skip"
 grep -q -e anna02 -e ben15 out_dir/words.ctm && wrong "--oov skip: these were to be left out"
@@ -173,7 +174,12 @@ align 1 broken lexicon.txt -q --skip-bad
 contains "$err" "2 utterances skipped" "--skip-bad"
 contains "$err" "anna03" "--skip-bad"
 contains "$err" "ben16" "--skip-bad"
-[ "$(find out_dir -type f | wc -l)" = 22 ] || wrong "--skip-bad: not 22 files: $(ls out_dir)"
+[ "$(find out_dir -name '*.TextGrid' | wc -l)" = 22 ] || wrong "--skip-bad: not 22 files: $(ls out_dir)"
+contains "$err" "listed in out_dir/skipped.tsv" "the list is mentioned"
+[ "$(cut -f 1 out_dir/skipped.tsv | tr '\n' ' ')" = "anna03 ben16 " ] || wrong "--skip-bad: the list has $(<out_dir/skipped.tsv)"
+[ "$(awk -F '\t' 'NF != 2 || $2 == ""' out_dir/skipped.tsv)" = "" ] || wrong "--skip-bad: no reason: $(<out_dir/skipped.tsv)"
+expect 0 "$TRELLIS" align tones.trm sounds lexicon.txt -q -o out_dir
+[ ! -e out_dir/skipped.tsv ] || wrong "nothing was skipped, but the old list is still there"
 rm broken/anna/anna03.wav
 align 3 broken lexicon.txt -q
 contains "$err" "anna03.lab" "a transcript without sound"

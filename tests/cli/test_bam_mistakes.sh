@@ -105,7 +105,7 @@ echo "AAOO QQQ" >strange/anna/anna03.lab
 expect 0 "${train[@]}" strange lexicon.txt -o noise.store "${estimation[@]}"
 contains "$(head -n 1 <<<"$err")" "1 word is not in the lexicon (1 of " "an unknown word is said at the start"
 expect 1 "${train[@]}" strange lexicon.txt -o strange.store "${estimation[@]}" --oov skip -q
-[ "$err" = "left out, because the lexicon lacks words:
+[ "$err" = "1 utterance skipped; 1 entry can't be used, listed in strange.store/skipped.tsv:
 strange/anna/anna03.lab:1: anna03: left out; not in the lexicon: QQQ" ] || wrong "an utterance that was skipped: $err"
 
 # ---- Progress ----
@@ -162,7 +162,7 @@ said=$err
 contains "$said" "2 utterances skipped; 2 entries can't be used" "skipped utterances"
 kill_when_mapped resumed.work "${bad[@]}" -o resumed
 expect 1 "${bad[@]}" -o resumed -q
-[ "$err" = "$said" ] || wrong "after a kill other utterances are skipped:"$'\n'"$err"$'\n'"instead of"$'\n'"$said"
+[ "${err//resumed/whole}" = "$said" ] || wrong "after a kill other utterances are skipped:"$'\n'"$err"$'\n'"instead of"$'\n'"$said"
 # The same where it is killed while it maps: the first run has been written.
 "${bad[@]}" -o early --memory 1 -q >/dev/null 2>&1 &
 process=$!
@@ -170,6 +170,6 @@ while kill -0 "$process" 2>/dev/null && ! [ -e early.work/run-000000 ]; do :; do
 kill -9 "$process" 2>/dev/null
 wait "$process" 2>/dev/null
 expect 1 "${bad[@]}" -o early --memory 1 -q
-[ "$err" = "$said" ] || wrong "after a kill while mapping other utterances are skipped:"$'\n'"$err"
+[ "${err//early/whole}" = "$said" ] || wrong "after a kill while mapping other utterances are skipped:"$'\n'"$err"
 diff -r whole early || wrong "another store"
 finish

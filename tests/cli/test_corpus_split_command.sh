@@ -46,6 +46,8 @@ split 3 table.tsv train test
 contains "$err" "--skip-bad leaves them out" "a missing file"
 split 1 table.tsv train test --skip-bad
 contains "$err" "1 utterance skipped" "a missing file"
+contains "$(<train/skipped.tsv)" "a4	" "the list of what was skipped"
+[ ! -e test/skipped.tsv ] || wrong "two lists of what was skipped"
 [ "$(cat train/segments test/segments | sort | cut -d' ' -f2-)" = "$(printf '1 0.%d 0.4\n' 1 2 3)" ] || wrong "segments: $(cat train/segments test/segments)"
 [ "$(cat train/wav.scp)" = "1 $folder/talk/anna/1.wav" ] || wrong "wav.scp: $(cat train/wav.scp)"
 

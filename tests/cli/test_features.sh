@@ -122,7 +122,12 @@ contains "$err" "a3" "the first bad utterance is named"
 [ "$(<old.trf)" = old ] || wrong "a failure replaced the old file"
 [ "$(find . -name 'old.trf*' | wc -l)" = 1 ] || wrong "a failure left files: $(find . -name 'old.trf*')"
 expect 1 "$TRELLIS" features broken -q -o ark,t:rest.txt --skip-bad
-contains "$err" "2 utterances skipped" "--skip-bad"
+contains "$err" "2 utterances skipped; 2 entries can't be used, listed in rest.txt.skipped.tsv" "--skip-bad"
+[ "$(wc -l <rest.txt.skipped.tsv)" = 2 ] || wrong "the list of what was skipped: $(<rest.txt.skipped.tsv)"
+expect 1 "$TRELLIS" features broken -q -o ark,scp:rest.ark,rest.scp --skip-bad
+cmp rest.ark.skipped.tsv rest.txt.skipped.tsv || wrong "another list for another format"
+expect 1 "$TRELLIS" features broken -q -o ark:- --skip-bad
+contains "$err" "2 entries can't be used:" "nothing stands beside standard output"
 contains "$err" "broken/anna/a3.wav" "--skip-bad names the file"
 contains "$err" "broken/ben/b0.wav" "--skip-bad names the file"
 same rest.txt f.txt "what is left of a broken corpus"

@@ -129,6 +129,8 @@ sed -i "s|^$first .*|$first SEVEN SEVEN SEVEN SEVEN SEVEN|" broken/text
 expect 1 "$TRELLIS" train broken "$lexicon" -o broken.trm --components 1 --iterations 1 --skip-bad
 contains "$err" "$first" "the utterance is named"
 contains "$err" "shorter" "the reason is given"
+contains "$err" "listed in broken.trm.skipped.tsv" "the list is mentioned"
+[ "$(cut -f 1 broken.trm.skipped.tsv)" = "$first" ] || wrong "the list has $(<broken.trm.skipped.tsv)"
 
 # So is one whose word has more pronunciations than a graph can hold.
 cp -r data many
@@ -145,6 +147,10 @@ awk '{ print; for (i = 2; i <= NF && n < 4; i++) if (!seen[$i]++) phone[n++] = $
 expect 1 "$TRELLIS" train many many.txt -o many.trm --components 1 --iterations 1
 contains "$err" "$first" "the utterance is named"
 contains "$err" "too many paths" "the reason is given"
+expect 1 "$TRELLIS" train many many.txt -o many.trm --components 2 --iterations 3 -q
+[ "$(grep -c "$first" <<<"$err")" = 1 ] || wrong "$first is not named once: $err"
+expect 1 "$TRELLIS" train many many.txt -o many.trm --components 2 --iterations 3
+[ "$(grep -c "could not be aligned" <<<"$err")" = 1 ] || wrong "in each iteration the same is said: $err"
 
 # From features: the same model as from the sound. What has no frames, or no transcript, is left out by name.
 train -o kept.trm --keep --quiet
