@@ -37,8 +37,8 @@ typedef struct trl_audio_options {
  * What encoders put before the sound is left out where the file says how much that is; of MP3 that does not, as much as LAME puts there. Raw AAC, transport streams
  * and AVI say nothing of it: there the sound comes some hundredths of a second later, as in players.
  *
- * What FFmpeg reads, and MP2, does not say how many samples there are: such a file is decoded once more to count them, and to a part from its beginning on.
- * Long recordings of many parts are better converted first (ffmpeg -i IN OUT.flac). */
+ * What FFmpeg reads, and MP2, does not say how many samples there are: such a file is decoded once more to count them, once in a process. Parts of what
+ * FFmpeg reads are quick in their order, since up to 16 decoders wait for the next part, with their files open; else all before a part is decoded too. */
 
 typedef struct trl_audio_info {
     double rate; /* of the file, Hz */

@@ -8,7 +8,7 @@
 #include <trellis/audio.h>
 
 #include "audio/audio_memory.h"
-#include "audio/media.h"
+#include "audio/media_park.h"
 #include "audio/resample.h"
 #include "audio/sound_header.h"
 #include "audio/sound_length.h"
@@ -226,9 +226,10 @@ static int64_t divisor(int64_t a, int64_t b)
 static int move_to(trl_audio *audio, int64_t frame, trl_error *err)
 {
     audio->position = frame;
-    if (audio->media)
-        trl__media_skip(audio->media, frame);
-    else if (frame > 0 && sf_seek(audio->file, frame, SEEK_SET) != frame)
+    if (audio->media) {
+        trl__media_take_parked(&audio->media, &audio->source, frame);
+        trl__media_go_to(audio->media, frame);
+    } else if (frame > 0 && sf_seek(audio->file, frame, SEEK_SET) != frame)
         return trl__fail(err, TRL_ECORRUPT, "%s: can't go to sample %lld of %lld: the file is cut or damaged",
                          audio->source.name, (long long)frame, (long long)audio->format.frames);
     return 0;
@@ -323,6 +324,10 @@ void trl_audio_close(trl_audio *audio)
 {
     if (!audio)
         return;
+    if (audio->media && audio->position < audio->format.frames) {
+        trl__media_park(audio->media, &audio->source);
+        audio->media = NULL;
+    }
     stop_decoder(audio);
     trl__resampler_destroy(audio->resampler);
     trl__free(audio->block);

@@ -42,7 +42,7 @@ struct trl__media {
     int64_t origin;    /* the time of sample 0, in the stream's units */
     int64_t gap, gaps; /* samples of silence that come next, and of all before */
     int64_t drop;      /* samples that are not wanted */
-    int is_begun, is_draining, is_at_end;
+    int is_begun, is_draining, is_at_end, is_broken;
 };
 
 /* ---- bytes ---- */
@@ -281,6 +281,7 @@ int trl__media_read(trl__media *m, float *frames, size_t n, size_t *got, trl_err
     *got = 0;
     while (*got == 0 && n > 0) {
         int code = prepare(m, err);
+        m->is_broken = code < 0;
         if (code < 0)
             return code;
         int is_silent = m->gap > 0, is_wanted = m->drop == 0;
@@ -301,9 +302,24 @@ int trl__media_read(trl__media *m, float *frames, size_t n, size_t *got, trl_err
     return 0;
 }
 
-void trl__media_skip(trl__media *m, int64_t frames)
+int64_t trl__media_position(const trl__media *m)
 {
-    m->drop = frames;
+    return m->position;
+}
+
+void trl__media_go_to(trl__media *m, int64_t frame)
+{
+    m->drop = frame - m->position;
+}
+
+int trl__media_goes_on(const trl__media *m)
+{
+    return !m->is_broken && !m->is_at_end;
+}
+
+void trl__media_move(trl__media *m, trl__sound_source *source)
+{
+    m->source = source;
 }
 
 static void describe(const trl__media *m, trl__media_facts *facts)
@@ -408,9 +424,26 @@ int trl__media_read(trl__media *media, float *frames, size_t n, size_t *got, trl
     return trl__fail(err, TRL_EUNSUPPORTED, "this trellis was built without FFmpeg's libraries");
 }
 
-void trl__media_skip(trl__media *media, int64_t frames)
+int64_t trl__media_position(const trl__media *media)
 {
-    (void)media, (void)frames;
+    (void)media;
+    return 0;
+}
+
+void trl__media_go_to(trl__media *media, int64_t frame)
+{
+    (void)media, (void)frame;
+}
+
+int trl__media_goes_on(const trl__media *media)
+{
+    (void)media;
+    return 0;
+}
+
+void trl__media_move(trl__media *media, trl__sound_source *source)
+{
+    (void)media, (void)source;
 }
 
 #endif

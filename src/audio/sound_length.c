@@ -1,7 +1,6 @@
 #include "audio/sound_length.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define FILES 64
@@ -17,10 +16,15 @@ static entry entries[FILES];
 static size_t next;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static int is_same(const struct stat *a, const struct stat *b)
+int trl__is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int trl__is_settled_file(const trl__sound_source *source, struct stat *file)
+{
+    return source->fd >= 0 && fstat(source->fd, file) == 0 && time(NULL) - file->st_mtim.tv_sec >= SETTLED;
 }
 
 int trl__sound_length_known(const trl__sound_source *source, int64_t *frames)
@@ -31,7 +35,7 @@ int trl__sound_length_known(const trl__sound_source *source, int64_t *frames)
         return 0;
     pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < FILES && !is_found; i++)
-        if (entries[i].is_used && is_same(&entries[i].file, &file)) {
+        if (entries[i].is_used && trl__is_same_file(&entries[i].file, &file)) {
             *frames = entries[i].frames;
             is_found = 1;
         }
@@ -42,7 +46,7 @@ int trl__sound_length_known(const trl__sound_source *source, int64_t *frames)
 void trl__sound_length_remember(const trl__sound_source *source, int64_t frames)
 {
     struct stat file;
-    if (source->fd < 0 || fstat(source->fd, &file) < 0 || time(NULL) - file.st_mtim.tv_sec < SETTLED)
+    if (!trl__is_settled_file(source, &file))
         return;
     pthread_mutex_lock(&mutex);
     entries[next] = (entry){file, frames, 1};
