@@ -77,6 +77,18 @@ static int connect_to(const struct addrinfo *a, const trl__resp_limits *limits)
     return -1;
 }
 
+int trl__resp_take(int fd, trl__resp **out, trl_error *err)
+{
+    *out = trl__alloc(1, sizeof **out);
+    if (!*out) {
+        close(fd);
+        return trl__fail_memory(err);
+    }
+    (*out)->fd = fd;
+    (*out)->next = (*out)->filled = 0;
+    return 0;
+}
+
 int trl__resp_open(const char *host, int port, const trl__resp_limits *limits, trl__resp **out, trl_error *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -89,16 +101,7 @@ int trl__resp_open(const char *host, int port, const trl__resp_limits *limits, t
     for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
         fd = connect_to(a, limits);
     freeaddrinfo(found);
-    if (fd < 0)
-        return 0;
-    *out = trl__alloc(1, sizeof **out);
-    if (!*out) {
-        close(fd);
-        return trl__fail_memory(err);
-    }
-    (*out)->fd = fd;
-    (*out)->next = (*out)->filled = 0;
-    return 0;
+    return fd < 0 ? 0 : trl__resp_take(fd, out, err);
 }
 
 void trl__resp_close(trl__resp *link)

@@ -42,6 +42,8 @@ double trl__resp_now(void);
 
 /* *out is NULL where the server can't be reached in time. Returns 0 or TRL_ENOMEM. */
 int trl__resp_open(const char *host, int port, const trl__resp_limits *limits, trl__resp **out, trl_error *err);
+/* Of a socket that is connected and never waits; it is closed with the connection, and at once on TRL_ENOMEM. */
+int trl__resp_take(int fd, trl__resp **out, trl_error *err);
 void trl__resp_close(trl__resp *link);
 
 /* Returns 0; -1: the server is gone, or does not take it in time. */
