@@ -374,22 +374,19 @@ static int prepare(job *j, char **arguments)
 /* Warnings; what the corpus says that nothing came of; then what was left out. */
 static int report_findings(const job *j)
 {
-    int remarks = 0;
     size_t skipped;
     const trl_finding *f;
     trl_error err;
     corpus_input_warn(&j->values->common, j->findings);
-    for (size_t i = 0; (f = trl_findings_get(j->findings, i)); i++) {
+    for (size_t i = 0; !j->values->common.quiet && (f = trl_findings_get(j->findings, i)); i++) {
         if (corpus_is_warning(f->kind) || trl_finding_is_fatal(f->kind) || f->kind == TRL_FINDING_UNKNOWN_WORD)
             continue;
         corpus_print_finding(stderr, f);
-        remarks = 1;
     }
     const trl_findings *findings = j->findings;
     if (trl_findings_write_skipped(&findings, 1, NULL, &skipped, &err) < 0)
         return cli_failure(&err);
-    int code = corpus_input_skipped(findings, skipped, j->values->output);
-    return code == EXIT_CLEAN && remarks ? EXIT_FINDINGS : code;
+    return corpus_input_skipped(findings, skipped, j->values->output);
 }
 
 static int train(job *j, const char *lexicon_name)

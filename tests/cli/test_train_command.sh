@@ -132,7 +132,15 @@ contains "$err" "shorter" "the reason is given"
 contains "$err" "listed in broken.trm.skipped.tsv" "the list is mentioned"
 [ "$(cut -f 1 broken.trm.skipped.tsv)" = "$first" ] || wrong "the list has $(<broken.trm.skipped.tsv)"
 
-# So is one whose word has more pronunciations than a graph can hold.
+# A remark about nothing that was left out: -q does without, and all went well.
+cp -r data alone
+sed -i 1d alone/utt2spk
+expect 0 "$TRELLIS" train alone "$lexicon" -o alone.trm --components 1 --iterations 1
+contains "$err" "$first" "who has no speaker"
+expect 0 "$TRELLIS" train alone "$lexicon" -o alone.trm --components 1 --iterations 1 -q
+[ -z "$err" ] || wrong "--quiet is not quiet: $err"
+
+# An utterance whose word has more pronunciations than a graph can hold is left out too.
 cp -r data many
 sed -i "s|^$first .*|$first MANY|" many/text
 awk '{ print; for (i = 2; i <= NF && n < 4; i++) if (!seen[$i]++) phone[n++] = $i }
