@@ -1,6 +1,7 @@
 /* trellis align: when was each word, phone and state said? */
 #include "cli.h"
 #include "corpus_input.h"
+#include "kept_output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct values {
     corpus_input corpus;
     oov_input oov;
     const char *output, *to, *likelihoods, *text, *text_file, *utterance, *device, *pronunciations;
-    int no_confidence, no_adapt, states, margin, cue_words;
+    int resume, no_confidence, no_adapt, states, margin, cue_words;
     double beam, scale, cue_pause;
 };
 
@@ -37,6 +38,7 @@ typedef struct job {
     trl_corpus *corpus;
     trl_pool *pool;
     trl_alignment_writer *writer;
+    kept_output kept;
     double *uses;          /* by pronunciation of the lexicon; NULL: not wanted */
     doubtful worst[WORST]; /* the worst first */
     size_t worst_count;
@@ -120,9 +122,13 @@ static int prepare(job *j, char **arguments)
         code = corpus_input_read(arguments[1], &j->reading, corpus->skip_bad, &j->findings, &j->corpus);
     if (code == 0)
         code = corpus_input_words(&j->values->common, corpus, j->lexicon, j->findings, j->corpus);
-    return code ? code
-                : oov_input_find(&j->values->common, &j->values->oov, j->model, j->lexicon, j->corpus,
-                                 j->options.unknown_words, j->options.only);
+    if (code == 0)
+        code = oov_input_find(&j->values->common, &j->values->oov, j->model, j->lexicon, j->corpus,
+                              j->options.unknown_words, j->options.only);
+    if (code == 0)
+        code = kept_output_open(&j->kept, &j->values->common, j->values->output, j->values->resume);
+    j->options.kept = j->kept.kept;
+    return code;
 }
 
 /* A sound alone, and nothing says what is said in it: the first thing that a new user tries. */
@@ -226,7 +232,8 @@ static int align(job *j)
     if (code == 0)
         code = write_pronunciations(j, &err);
     if (code < 0)
-        return cli_failure(&err);
+        return kept_output_failure(&j->kept, &err);
+    kept_output_done(&j->kept);
     say_summary(j, &summary, clock_seconds() - start);
     return corpus_input_skipped(j->findings, summary.skipped, j->values->output);
 }
@@ -246,6 +253,7 @@ static int run(void *values, int count, char **arguments)
     else
         say_how_to_give_words(&j);
     trl_alignment_writer_abort(j.writer);
+    kept_output_close(&j.kept);
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);
     trl_lexicon_destroy(j.lexicon);
@@ -260,6 +268,7 @@ static const struct values defaults = {.beam = 400, .scale = 0.1, .margin = 20, 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "DIR",
      "the folder for the files; made where it is missing"},
+    KEPT_OUTPUT_OPTION(struct values),
     {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMATS",
      "textgrid (default), ctm, jsonl, kaldi, mlf, vtt, srt; several with commas between"},
     {"text", 0, CLI_TEXT, offsetof(struct values, text), "WORDS", "what is said, when CORPUS is one sound file"},

@@ -3,7 +3,7 @@
 #include "corpus_input.h"
 #include "decode_live.h"
 #include "decode_profile.h"
-#include "resume.h"
+#include "kept_output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,9 +46,8 @@ typedef struct job {
     trl_pool *pool;
     trl_decoding_writer *writer;
     trl_lattice_writer *lattices; /* NULL: not wanted */
-    trl_kept *kept;               /* results beside the output; NULL: it is no file */
-    char *kept_where;             /* in words */
-    trl_nbest_writer *nbest;      /* instead of `writer`; NULL: not wanted */
+    kept_output kept;
+    trl_nbest_writer *nbest; /* instead of `writer`; NULL: not wanted */
     input *inputs;
     size_t count;
     trl_decode_summary sum; /* of all inputs */
@@ -289,30 +288,13 @@ static int make_pool(job *j)
 static int open_kept(job *j)
 {
     const char *output = j->values->output;
-    trl_error err;
     if (!output || !cli_is_plain_file(output))
         return j->values->resume
                    ? cli_usage_error(&cmd_decode, "--resume goes on with an output that is a file: say -o")
                    : 0;
-    char *path = cli_with_ending(output, ".part");
-    int code = trl_kept_open(path, 1, &j->kept, &err);
-    if (code == 0 && !j->values->resume && *trl_kept_count(j->kept) > 0) {
-        cli_say(&j->values->common,
-                "warning: %s has %zu utterances of a run that was interrupted; this one begins anew (--resume goes on "
-                "with them)",
-                path, *trl_kept_count(j->kept));
-        trl_kept_close(j->kept, 1);
-        code = trl_kept_open(path, 0, &j->kept, &err);
-    }
-    if (code == 0) {
-        j->options.kept = j->kept;
-        j->kept_where = cli_with_ending("of the utterances, in ", path);
-        resume_offer(j->kept_where, trl_kept_count(j->kept));
-    }
-    if (code == 0 && j->values->resume)
-        cli_say(&j->values->common, "%zu utterances were done before", *trl_kept_count(j->kept));
-    free(path);
-    return code < 0 ? cli_failure(&err) : 0;
+    int code = kept_output_open(&j->kept, &j->values->common, output, j->values->resume);
+    j->options.kept = j->kept.kept;
+    return code;
 }
 
 static int prepare(job *j)
@@ -337,8 +319,7 @@ static void clean_up(job *j)
         trl_findings_destroy(j->inputs[i].findings);
     }
     free(j->inputs);
-    free(j->kept_where);
-    trl_kept_close(j->kept, 0);
+    kept_output_close(&j->kept);
     trl_graph_destroy(j->graph);
     trl_model_destroy(j->model);
     trl_pool_destroy(j->pool);
@@ -465,15 +446,9 @@ static int decode(job *j)
         code = trl_lattice_writer_commit(j->lattices, &err);
         j->lattices = NULL;
     }
-    if (code < 0) {
-        code = cli_failure(&err);
-        if (err.code != TRL_EINVAL) /* what is refused now will be refused again */
-            resume_say();
-        return code;
-    }
-    resume_withdraw();
-    trl_kept_close(j->kept, 1);
-    j->kept = NULL;
+    if (code < 0)
+        return kept_output_failure(&j->kept, &err);
+    kept_output_done(&j->kept);
     say_summary(j, clock_seconds() - start);
     return name_skipped(j);
 }
@@ -553,8 +528,7 @@ static const struct values defaults = {.nbest = 10,
 
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "FILE", "where the words go (default: standard output)"},
-    {"resume", 0, CLI_FLAG, offsetof(struct values, resume), NULL,
-     "go on after an interruption, with what is kept in FILE.part; where nothing is, begin"},
+    KEPT_OUTPUT_OPTION(struct values),
     {"to", 0, CLI_TEXT, offsetof(struct values, to), "FORMAT", "text (default), ctm, jsonl, nbest, nbest-jsonl"},
     {"nbest", 0, CLI_INT, offsetof(struct values, nbest), "N", "so many word strings of each utterance (default 10)"},
     {"mbr", 0, CLI_FLAG, offsetof(struct values, mbr), NULL,

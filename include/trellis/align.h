@@ -29,6 +29,7 @@
 #define TRELLIS_ALIGN_H
 
 #include <trellis/corpus.h>
+#include <trellis/kept.h>
 #include <trellis/model.h>
 
 TRL_BEGIN_DECLS
@@ -74,6 +75,7 @@ typedef struct trl_align_options {
     const char *only;        /* this utterance alone; NULL: all */
     int adapt; /* how often transforms of the speakers are estimated for a model that wants adapted frames; default 2; 0: never */
     const char *device; /* "cpu", "cpu:ref" …; NULL: cpu */
+    trl_kept *kept;     /* results are kept there, and taken from there; NULL, the default: nowhere; see kept.h */
     trl_progress *progress;
 } trl_align_options;
 

@@ -2,6 +2,7 @@
  * to speakers need the paths alone. */
 #include "align/align_visit.h"
 #include "align/fit.h"
+#include "align/kept_alignment.h"
 #include "align/unit_map.h"
 #include "align/unknown_words.h"
 #include "align/written_segments.h"
@@ -45,6 +46,7 @@ typedef struct alignment_job {
     trl__written_segments written; /* of the utterance in hand */
     worker *workers;
     slot *slots;
+    trl__kept_bytes bytes; /* of a result to be kept */
 } alignment_job;
 
 trl_align_options trl_align_defaults(void)
@@ -185,11 +187,35 @@ static int find_path(const alignment_job *j, const trl__pass_frames *f, trl_erro
     return 0;
 }
 
+/* The kept result, with the transcript that its counts are of. */
+static int take_kept(const alignment_job *j, const trl__pass_frames *f, const unsigned char *bytes, size_t size,
+                     trl_error *err)
+{
+    slot *s = &j->slots[f->slot];
+    trl__aligned a;
+    int code = trl__transcript_split(&s->words, j->lexicon, f->utterance->text, err);
+    if (code == 0)
+        code = trl__alignment_take(bytes, size, &a, &s->segments, err);
+    if (code < 0)
+        return code;
+    s->outcome = ALIGNED;
+    s->frames = a.frames;
+    s->judged = a.judged;
+    s->seconds = a.seconds;
+    s->log_likelihood = a.log_likelihood;
+    s->fit = a.fit;
+    return 0;
+}
+
 static int align_frames(void *user, const trl__pass_frames *f, trl_error *err)
 {
     const alignment_job *j = user;
     worker *w = &j->workers[f->worker];
     slot *s = &j->slots[f->slot];
+    const unsigned char *bytes;
+    size_t size;
+    if (j->options.kept && (bytes = trl__kept_find(j->options.kept, f->utterance->id, &size)))
+        return take_kept(j, f, bytes, size, err);
     int code = find_path(j, f, err);
     if (code < 0 || s->outcome != ALIGNED)
         return code;
@@ -218,6 +244,16 @@ static int skip_unknown(alignment_job *j, const trl_utterance *u, const trl__tra
     return trl__unknown_words_skip(&j->unknown, u, words, j->skipped, err);
 }
 
+static int keep(alignment_job *j, const trl_utterance *u, const slot *s, trl_error *err)
+{
+    const trl__aligned a = {s->frames, s->judged, s->seconds, s->log_likelihood, s->fit};
+    size_t size;
+    if (!j->options.kept || trl__kept_find(j->options.kept, u->id, &size))
+        return 0;
+    int code = trl__alignment_put(&a, &s->segments, &j->bytes, err);
+    return code < 0 ? code : trl__kept_add(j->options.kept, u->id, j->bytes.bytes, j->bytes.size, err);
+}
+
 static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_error *err)
 {
     alignment_job *j = user;
@@ -242,7 +278,9 @@ static int deliver(void *user, const trl_utterance *u, size_t slot_index, trl_er
     j->summary.frames += (size_t)s->frames;
     j->summary.seconds += s->seconds;
     j->total += s->log_likelihood;
-    int code = u->written ? trl__written_segments_make(&j->written, g, u, err) : 0;
+    int code = keep(j, u, s, err);
+    if (code == 0 && u->written)
+        code = trl__written_segments_make(&j->written, g, u, err);
     if (code == 0 && u->written) {
         alignment.words = (trl_segments){j->written.words.items, j->written.words.count};
         alignment.phones = (trl_segments){j->written.phones.items, j->written.phones.count};
@@ -329,6 +367,7 @@ static void clean_up(alignment_job *j)
     }
     trl__free(j->workers);
     trl__free(j->slots);
+    trl__free(j->bytes.bytes);
     trl__passes_destroy(j->passes);
     trl__free(j->unit_labels);
     trl__unit_map_destroy(j->map);
@@ -345,7 +384,11 @@ int trl__align_visit_corpus(const trl_model *model, const trl_lexicon *lexicon, 
     j.options = options ? *options : trl_align_defaults();
     j.unknown.lexicon = lexicon;
     trl__rivals_choose(&j.rivals, model);
-    int code = set_up(&j, corpus, pool, err);
+    int code = j.options.kept
+                   ? trl__kept_begin(j.options.kept, trl__alignment_job(model, lexicon, corpus, &j.options), err)
+                   : 0;
+    if (code == 0)
+        code = set_up(&j, corpus, pool, err);
     if (code == 0)
         code = run_passes(&j, err);
     if (code == 0)

@@ -70,14 +70,7 @@ static uint64_t hash_job(const train_job *j, const trl_lexicon *lexicon)
                           (uint64_t)a->skip_bad, (uint64_t)a->adapt,         (uint64_t)(a->beam * 1000)};
     uint64_t h = XXH3_64bits(numbers, sizeof numbers);
     h = trl__hash_text(h, a->only);
-    for (size_t w = 0; w < trl_lexicon_words(lexicon); w++) {
-        h = trl__hash_text(h, trl_lexicon_word(lexicon, w));
-        for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, w); v++) {
-            trl_pronunciation p = trl_lexicon_pronunciation(lexicon, w, v);
-            h = XXH3_64bits_withSeed(p.phones, p.length * sizeof *p.phones, h);
-        }
-    }
-    return trl__hash_corpus(h, j->corpus);
+    return trl__hash_corpus(trl__hash_lexicon(h, lexicon), j->corpus);
 }
 
 /* Ranges depend on the estimation too, and what is made of them on the format that it is written in. */

@@ -17,6 +17,24 @@ uint64_t trl__hash_file_times(uint64_t before, const char *path)
     return XXH3_64bits_withSeed(numbers, sizeof numbers, before);
 }
 
+uint64_t trl__hash_place_times(uint64_t before, const char *place)
+{
+    const char *form = strchr(place, ':');
+    return trl__hash_file_times(before, form ? form + 1 : place);
+}
+
+uint64_t trl__hash_lexicon(uint64_t h, const trl_lexicon *lexicon)
+{
+    for (size_t w = 0; w < trl_lexicon_words(lexicon); w++) {
+        h = trl__hash_text(h, trl_lexicon_word(lexicon, w));
+        for (size_t v = 0; v < trl_lexicon_pronunciations(lexicon, w); v++) {
+            trl_pronunciation p = trl_lexicon_pronunciation(lexicon, w, v);
+            h = XXH3_64bits_withSeed(p.phones, p.length * sizeof *p.phones, h);
+        }
+    }
+    return h;
+}
+
 static uint64_t hash_utterance(uint64_t before, const trl_utterance *u)
 {
     uint64_t h =

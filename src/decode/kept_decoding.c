@@ -23,8 +23,7 @@ static uint64_t hash_options(const trl_decode_options *o)
     uint64_t h = XXH3_64bits(numbers, sizeof numbers);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         h = trl__hash_text(h, texts[i]);
-    const char *form = o->likelihoods ? strchr(o->likelihoods, ':') : NULL;
-    return o->likelihoods ? trl__hash_file_times(h, form ? form + 1 : o->likelihoods) : h;
+    return o->likelihoods ? trl__hash_place_times(h, o->likelihoods) : h;
 }
 
 static uint64_t hash_graph(uint64_t h, const trl_graph *g)

@@ -81,6 +81,23 @@ contains "$err" "kept: " "a limit"
 expect 0 "${adapt[@]}" -o where.txt --resume
 same_results "a model that adapts"
 
+# Alignments, into a folder.
+for model in tones adapted; do
+    rm -rf whole aligned aligned.part
+    align=("$TRELLIS" align $model.trm sounds lexicon.txt -q --to textgrid,ctm,jsonl,kaldi,mlf,vtt --count-pronunciations)
+    expect 0 "${align[@]}" whole.uses -o whole
+    expect 3 limited "${align[@]}" where.uses -o aligned
+    contains "$err" "in aligned.part; this goes on from there:" "alignments"
+    expect 0 "${align[@]}" where.uses -o aligned --resume --threads 1
+    diff -r whole aligned || wrong "other alignments"
+    cmp whole.uses where.uses || wrong "other uses of pronunciations"
+    [ -e aligned.part ] && wrong "what was kept is still there"
+done
+expect 3 limited "${align[@]}" where.uses -o aligned
+expect 3 "${align[@]}" where.uses -o aligned --resume --beam 300
+contains "$err" "aligned.part: what is kept here was made with another model" "another beam"
+rm -rf aligned.part aligned
+
 # Another model, option or corpus is refused, and what is kept stays.
 expect 3 "${decode[@]}" -o where.txt
 cp where.txt.part all.part
