@@ -200,6 +200,8 @@ const cli_command cmd_score = {
         "  edit    plain edit distance, letters as they are; a pair is last only where it is cheaper\n"
         "          than both others. The counts are those of Kaldi's compute-wer; jiwer has the same\n"
         "          sum of errors, and may split it in another way where several alignments are best\n\n"
+        "Words are compared in Unicode's composed form (NFC): with either scorer, a letter with an accent is the same "
+        "typed as one or as two.\n\n"
         "The speaker is what the reference says (stm, json, --utt2spk), else the part of the id before the first '-', "
         "or "
         "'_' where there is none.\n\n"

@@ -14,6 +14,8 @@
  * both others: the counts of Kaldi's compute-wer. Where several alignments are best, other programs (jiwer) may split the same sum of
  * errors in another way.
  *
+ * Words are compared in composed form (NFC): é is the same letter, typed as one or as two.
+ *
  * Indices count from 0: utterances in the order of the reference, speakers in the order of their first utterance, pairs of an alignment
  * from left to right.
  */

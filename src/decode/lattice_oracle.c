@@ -42,13 +42,13 @@ typedef struct table {
 /* The number of the word's text, -1: it is new and may not be added, -2: out of memory. */
 static long text_number(const trl_oracle_words *w, trl__strings *add_to, const char *word)
 {
-    char *text = trl__strdup(word);
-    if (!text)
+    char room[TRL__LETTERS_BYTES], *copy = trl__strdup(word);
+    if (!copy)
         return -2;
-    trl__fold_letters(w->letters, text);
-    long number =
-        add_to ? trl__strings_add(add_to, text, strlen(text)) : trl__strings_find(&w->texts, text, strlen(text));
-    trl__free(text);
+    size_t length = strlen(copy);
+    const char *text = trl__fold_letters(w->letters, copy, &length, room);
+    long number = add_to ? trl__strings_add(add_to, text, length) : trl__strings_find(&w->texts, text, length);
+    trl__free(copy);
     return add_to && number < 0 ? -2 : number;
 }
 

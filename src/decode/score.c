@@ -80,12 +80,14 @@ static void fold_ascii(char *text)
             *text = (char)(*text + 'a' - 'A');
 }
 
-void trl__fold_letters(int letters, char *text)
+char *trl__fold_letters(int letters, char *word, size_t *length, char room[TRL__LETTERS_BYTES])
 {
+    char *text = trl__composed(word, length, room) == room ? room : word;
     if (letters == TRL_LETTERS_ASCII)
         fold_ascii(text);
     else if (letters == TRL_LETTERS_ALL)
         trl__fold_case(text);
+    return text;
 }
 
 /* Words in parentheses mean something in NIST's formats only. */
@@ -113,10 +115,12 @@ static int number_words(job *j, const trl_transcripts *t, int32_t **ids, trl_err
         char *text = trl__scratch_get(&copy, length + 1, 1);
         long id = -1;
         if (text) {
-            memcpy(text, word + inner, length - 2 * inner);
-            text[length - 2 * inner] = '\0';
-            trl__fold_letters(letters, text);
-            id = trl__strings_add(&j->words, text, length - 2 * inner);
+            char room[TRL__LETTERS_BYTES];
+            length -= 2 * inner;
+            memcpy(text, word + inner, length);
+            text[length] = '\0';
+            text = trl__fold_letters(letters, text, &length, room);
+            id = trl__strings_add(&j->words, text, length);
         }
         if (id < 0 || id > INT32_MAX) {
             trl__scratch_free(&copy);

@@ -3,6 +3,7 @@
 #define TRL_DECODE_SCORE_DATA_H
 
 #include "base/string_table.h"
+#include "base/unicode.h"
 #include "decode/transcripts.h"
 
 struct trl_score {
@@ -27,8 +28,8 @@ typedef struct trl__matches {
 int trl__match(const trl_transcripts *said, const trl_transcripts *heard, int oracle, trl_score *score,
                trl__matches *out, trl_error *err);
 
-/* In place: letters that are the same become the small ones. `letters` is no TRL_LETTERS_USUAL. */
-void trl__fold_letters(int letters, char *text);
+/* The word in composed form, with the small ones of letters that are the same: in place, or in `room`. `letters` is no TRL_LETTERS_USUAL. */
+char *trl__fold_letters(int letters, char *word, size_t *length, char room[TRL__LETTERS_BYTES]);
 
 void trl__counts_add(trl_counts *sum, const trl_counts *more);
 

@@ -98,4 +98,11 @@ cat hyp.trn hyp.trn >twice.trn
 expect 3 "$TRELLIS" score ref.trn twice.trn
 contains "$err" "several hypotheses" "a hypothesis twice"
 expect 3 "$TRELLIS" score text nbest --utt2spk hyp.ctm
+# A letter with an accent is one, however it is typed; without the accent it is another.
+printf 'u1 caf\303\251 \340\246\241\340\246\274 e\n' >composed
+printf 'u1 cafe\314\201 \340\247\234 \303\251\n' >typed
+for scorer in sclite edit; do
+    expect 0 "$TRELLIS" score composed typed --scorer $scorer
+    contains "$out" "WER 33.33 %" "letters that are typed in another way, $scorer"
+done
 finish
