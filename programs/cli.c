@@ -84,6 +84,14 @@ int cli_error(trl_error *err, int code, const char *format, ...)
     return code;
 }
 
+int cli_error_in(trl_error *err, int code, const char *file)
+{
+    if (code >= 0 || code == TRL_ENOMEM || strstr(err->text, file))
+        return code;
+    trl_error before = *err;
+    return cli_error(err, code, "%.300s: %.690s", file, before.text);
+}
+
 void cli_say(const cli_common *common, const char *format, ...)
 {
     if (common->quiet)

@@ -92,6 +92,10 @@ int cli_choose(const cli_command *command, const char *option, const char *given
 
 /* Fills the error in, as the library does, and returns the code. */
 int cli_error(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
+/* Puts the file in front of what was said of its content by a function that does not know its name. Returns code; success, a lack of memory, and
+ * texts that name the file stay as they are. */
+int cli_error_in(trl_error *err, int code, const char *file);
+
 void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3); /* nothing with --quiet */
 
 /* Writes a whole file, which appears when it is complete; "-" is standard output. Returns 0 or as trl_file_create. */

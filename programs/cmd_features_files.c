@@ -59,6 +59,9 @@ static int run_copy(void *values, int count, char **arguments)
     int code = trl_feature_writer_open(arguments[1], &options, &writer, &err);
     if (code == 0)
         code = copy_all(reader, writer, totals, &err);
+    if (code == TRL_EINVAL || code == TRL_EFORMAT ||
+        code == TRL_ENUMBER) /* what the input has does not do for the output */
+        code = cli_error_in(&err, code, arguments[0]);
     if (code == 0)
         code = trl_feature_writer_commit(writer, &err);
     else

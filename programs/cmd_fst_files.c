@@ -120,6 +120,13 @@ static int save_own_symbols(fst_job *job)
     return code;
 }
 
+/* The library does not know what the machine is called; but where writing failed, it is the output that is named. */
+static int name_machine(fst_job *job, int code)
+{
+    const char *file = job->count > 0 ? job->arguments[0] : "standard input";
+    return code == TRL_EIO || code == TRL_ENOENT ? code : cli_error_in(&job->err, code, file);
+}
+
 static int print(fst_job *job)
 {
     const fst_values *v = job->v;
@@ -128,15 +135,15 @@ static int print(fst_job *job)
     if (code == 0)
         code = save_own_symbols(job);
     if (code == 0)
-        code = trl_fst_write_text(job->machine[0], output_of(v),
-                                  &(trl_fst_text_options){.acceptor = v->acceptor,
-                                                          .isymbols = t.input,
-                                                          .osymbols = t.output,
-                                                          .state_symbols = t.states,
-                                                          .numeric = v->numeric,
-                                                          .missing_symbol = v->missing_symbol,
-                                                          .show_weight_one = v->show_weight_one},
-                                  &job->err);
+        code = name_machine(job, trl_fst_write_text(job->machine[0], output_of(v),
+                                                    &(trl_fst_text_options){.acceptor = v->acceptor,
+                                                                            .isymbols = t.input,
+                                                                            .osymbols = t.output,
+                                                                            .state_symbols = t.states,
+                                                                            .numeric = v->numeric,
+                                                                            .missing_symbol = v->missing_symbol,
+                                                                            .show_weight_one = v->show_weight_one},
+                                                    &job->err));
     free_tables(&t);
     return code;
 }
@@ -265,22 +272,22 @@ static int draw(fst_job *job)
     tables t;
     int code = read_tables(job, &t);
     if (code == 0)
-        code = trl_fst_draw(job->machine[0], output_of(v),
-                            &(trl_fst_draw_options){.acceptor = v->acceptor,
-                                                    .isymbols = t.input,
-                                                    .osymbols = t.output,
-                                                    .numeric = v->numeric,
-                                                    .show_weight_one = v->show_weight_one,
-                                                    .portrait = v->portrait,
-                                                    .vertical = v->vertical,
-                                                    .title = v->title,
-                                                    .font_size = v->font_size,
-                                                    .precision = v->precision,
-                                                    .width = v->width,
-                                                    .height = v->height,
-                                                    .rank_distance = v->rank_distance,
-                                                    .node_distance = v->node_distance},
-                            &job->err);
+        code = name_machine(job, trl_fst_draw(job->machine[0], output_of(v),
+                                              &(trl_fst_draw_options){.acceptor = v->acceptor,
+                                                                      .isymbols = t.input,
+                                                                      .osymbols = t.output,
+                                                                      .numeric = v->numeric,
+                                                                      .show_weight_one = v->show_weight_one,
+                                                                      .portrait = v->portrait,
+                                                                      .vertical = v->vertical,
+                                                                      .title = v->title,
+                                                                      .font_size = v->font_size,
+                                                                      .precision = v->precision,
+                                                                      .width = v->width,
+                                                                      .height = v->height,
+                                                                      .rank_distance = v->rank_distance,
+                                                                      .node_distance = v->node_distance},
+                                              &job->err));
     free_tables(&t);
     return code;
 }

@@ -54,8 +54,11 @@ int frontend_input_create(const cli_command *command, const frontend_input *inpu
         trl_matrix_free(&o.transform);
         code = trl_feature_read_matrix(input->transform, &o.transform, &err) < 0 ? cli_failure(&err) : 0;
     }
-    if (code == 0 && trl_frontend_create(&o, frontend, &err) < 0)
-        code = cli_refused(command, &err);
+    if (code == 0 && trl_frontend_create(&o, frontend, &err) < 0) {
+        const char *file = input->transform ? input->transform : input->config;
+        code = file && err.code != TRL_ENOMEM ? cli_usage_error(command, "%s: %s", file, err.text)
+                                              : cli_refused(command, &err);
+    }
     trl_matrix_free(&o.transform);
     return code;
 }

@@ -53,7 +53,7 @@ static int read_archive(const char *place, trl_symbols *words, lattice_fn use, v
     do {
         trl_lattice *lattice;
         found = trl_lattice_reader_next(reader, &id, &lattice, err);
-        code = found > 0 ? use(user, id, lattice, err) : found;
+        code = found > 0 ? cli_error_in(err, use(user, id, lattice, err), place) : found;
         trl_lattice_destroy(lattice);
     } while (found > 0 && code == 0);
     trl_lattice_reader_close(reader);

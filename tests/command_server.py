@@ -1,10 +1,6 @@
 """Runs of the command, thousands of them: see tests/command/command_server.c.
 
-    with Servers() as servers:
-        for run, outcome in servers.map(prepare, runs): …
-
-`prepare(run, place)` gets an empty folder of its own and returns a Request. What a run leaves in the folder is looked at by the same
-thread: `judge(run, request, outcome, place)`.
+    share_out(items, use)       # use(server, item): server.run("fst", "info", …), then server.results()
 """
 
 import collections
@@ -35,11 +31,14 @@ class Server:
         self.place = pathlib.Path(folder)
         self.process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self, *command, fail=0, mode="one", seconds=60, megabytes=2000):
-        """In a folder that is empty at first: self.place."""
+    def run(self, *command, files=(), repair="-", fail=0, mode="one", seconds=60, megabytes=2000):
+        """In a folder that has nothing but `files` (bytes by name) at first: self.place."""
         shutil.rmtree(self.place, ignore_errors=True)
         self.place.mkdir()
-        fields = [fail, mode, seconds, megabytes, self.place, *command]
+        for name, content in dict(files).items():
+            (self.place / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.place / name).write_bytes(content)
+        fields = [fail, mode, seconds, megabytes, self.place, repair, *command]
         self.process.stdin.write("\t".join(map(str, fields)) + "\n")
         self.process.stdin.flush()
         how, *numbers = self.process.stdout.readline().split()
@@ -55,8 +54,8 @@ class Server:
         }
 
 
-def share_out(work, use, servers=None):
-    """use(server, item) for all items, in as many threads as the machine has cores."""
+def share_out(work, use):
+    """use(server, item) for all items, in as many threads, with a server each, as the machine has cores."""
     items, lock, faults = iter(work), threading.Lock(), []
 
     def serve(server):

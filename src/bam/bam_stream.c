@@ -159,7 +159,7 @@ static int read_names(trl__bam_reader *r, const unsigned char *bytes, uint32_t s
     text[size] = '\0';
     int code = trl_bam_phones_of_text(text, boundaries, &r->header.phones, err);
     trl__free(text);
-    return code;
+    return trl__fail_in(err, code, r->source.name);
 }
 
 static int read_header(trl__bam_reader *r, trl_error *err)

@@ -34,6 +34,7 @@ int trl__store_about_read(const trl__container *file, trl__store_about *about, t
     if (code == 0) {
         memcpy(about->counts.cell, cells, sizeof about->counts.cell);
         code = trl_bam_phones_of_text(phones ? phones : "", (int)about->header.word_boundaries, &about->phones, err);
+        code = trl__fail_in(err, code, trl__container_path(file));
     }
     if (code == 0 && !(about->parts = trl__alloc(part_count, sizeof *about->parts)))
         code = trl__fail_memory(err);

@@ -106,6 +106,13 @@ int trl__fail_memory(trl_error *err)
     return trl__fail(err, TRL_ENOMEM, "out of memory");
 }
 
+int trl__fail_in(trl_error *err, int code, const char *file)
+{
+    if (!err || code >= 0 || code == TRL_ENOMEM || strstr(err->text, path_end(file)))
+        return code;
+    return trl__fail(err, code, "%s: %s", path_end(file), err->text);
+}
+
 int trl__fail_errno(trl_error *err, const char *path, const char *verb)
 {
     int saved = errno;

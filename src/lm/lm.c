@@ -25,8 +25,6 @@ int trl__lm_make(trl__lm_counts *counts, const trl_lm_options *options, trl_lm *
 {
     trl_lm *lm = trl__alloc_zero(1, sizeof *lm);
     int code = lm ? 0 : trl__fail_memory(err);
-    if (code == 0 && counts->text.words == 0)
-        code = trl__fail(err, TRL_EFORMAT, "there are no words to train a language model from");
     if (code == 0)
         code = trl__lm_levels(counts, lm, err);
     if (code == 0)
@@ -57,6 +55,9 @@ int trl_lm_train(const char *const *texts, size_t count, const trl_lm_options *o
         code = trl__lm_counts_add(&counts, &input, err);
         trl__source_close(&input.source);
     }
+    if (code == 0 && counts.text.words == 0)
+        code = trl__fail(err, TRL_EFORMAT, "%s%s: there are no words to train a language model from",
+                         count > 0 ? texts[0] : "no texts", count > 1 ? " and the other texts" : "");
     if (code == 0)
         code = trl__lm_make(&counts, options, out, err);
     trl__lm_counts_free(&counts);

@@ -8,6 +8,8 @@ int trl_model_read_frontend(const trl_model *model, int is_online, trl_frontend_
     description->silence = TRL_SILENCE_FILL; /* of models that don't say */
     if (code == 0)
         code = trl_frontend_parse(description, trl_model_frontend(model), "the model's front end", err);
+    if (model->file)
+        code = trl__fail_in(err, code, trl__container_path(model->file));
     if (code == 0 && description->silence == TRL_SILENCE_FILL && description->silence_mean.count == 0)
         code = trl__silence_mean(model, description, err);
     if (code < 0 || !is_online)

@@ -118,6 +118,11 @@ void trl__alignment_store_close(trl__alignment_store *s)
     trl__free(s);
 }
 
+const char *trl__alignment_store_path(const trl__alignment_store *store)
+{
+    return trl__container_path(store->container);
+}
+
 size_t trl__alignment_store_count(const trl__alignment_store *s)
 {
     return s->count;

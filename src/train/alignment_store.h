@@ -27,6 +27,7 @@ void trl__alignment_writer_abort(trl__alignment_writer *writer);
 
 int trl__alignment_store_open(const char *path, trl__alignment_store **out, trl_error *err);
 void trl__alignment_store_close(trl__alignment_store *store);
+const char *trl__alignment_store_path(const trl__alignment_store *store);
 size_t trl__alignment_store_count(const trl__alignment_store *store);
 const trl__stored_alignment *trl__alignment_store_get(const trl__alignment_store *store, size_t utterance,
                                                       const trl__run **runs);

@@ -41,7 +41,8 @@ static int fit_utterance(void *user, size_t utterance, int number, trl_error *er
     if (code == 0)
         code = trl__aligner_begin(w->aligner, m->parameters, &frames, &w->graph, err);
     if (code == 0)
-        code = trl__aligner_set_path(w->aligner, runs, stored->runs, err);
+        code = trl__fail_in(err, trl__aligner_set_path(w->aligner, runs, stored->runs, err),
+                            trl__alignment_store_path(m->alignments));
     if (code == 0)
         code = trl__aligner_fit(w->aligner, &m->rivals, &m->fits[utterance].fit, &m->fits[utterance].frames, err);
     m->fits[utterance].utterance = d->utterance[utterance];

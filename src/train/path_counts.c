@@ -156,15 +156,16 @@ int trl__load_lexicon(trl__training *t, trl_error *err)
     char *path = trl__checkpoint_lexicon(t->checkpoint, t->checkpoint->stage);
     if (!path)
         return trl__fail_memory(err);
-    int code = trl_lexicon_read(path, NULL, &lexicon, &problem);
+    int code = trl_lexicon_read(path, NULL, &lexicon, &problem), is_there = code != TRL_ENOENT;
+    if (code < 0 && is_there)
+        trl__fail(err, code, "%s", problem.text);
+    if (code == 0 && trl_lexicon_words(lexicon) != trl_lexicon_words(t->lexicon))
+        code = trl__fail(err, TRL_ECORRUPT,
+                         "%s: the lexicon in the training's folder has other words than the one given", path);
     trl__free(path);
-    if (code == TRL_ENOENT) /* a stage without contexts uses what was given */
-        return 0;
-    if (code < 0)
-        return trl__fail(err, code, "%s", problem.text);
-    if (trl_lexicon_words(lexicon) != trl_lexicon_words(t->lexicon)) {
+    if (code < 0) {
         trl_lexicon_destroy(lexicon);
-        return trl__fail(err, TRL_ECORRUPT, "the lexicon in the training's folder has other words than the one given");
+        return is_there ? code : 0; /* a stage without contexts uses what was given */
     }
     trl_lexicon_destroy(t->counted);
     t->counted = lexicon;

@@ -188,7 +188,7 @@ static int resume(trl__training *t, trl_error *err)
         t->history = trl__strdup(t->model->history);
         code = t->history ? load_journal(t, t->checkpoint->iteration, err) : trl__fail_memory(err);
     }
-    return code;
+    return trl__fail_in(err, code, t->checkpoint->folder);
 }
 
 /* ---- Beginning and end ---- */

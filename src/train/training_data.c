@@ -72,7 +72,7 @@ static int open_features(trl__training_data *d, const char *place, trl_error *er
                          "%s: no features to train with; training reads packed files (trellis features copy IN OUT.trf "
                          "makes one)",
                          place);
-    return describe(d, trl_feature_reader_frontend(d->features), err);
+    return trl__fail_in(err, describe(d, trl_feature_reader_frontend(d->features), err), place);
 }
 
 /* ---- Words ---- */
@@ -264,7 +264,7 @@ int trl__training_data_create(const trl_corpus *corpus, const trl_lexicon *lexic
     if (code == 0)
         code = match(d, corpus, &l, err);
     if (code == 0)
-        code = check_width(d, err);
+        code = trl__fail_in(err, check_width(d, err), options->features ? options->features : path);
     if (code == 0)
         code = name_unseen(d, lexicon, options, skipped, err);
     trl__transcript_free(&l.transcript);

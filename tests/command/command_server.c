@@ -2,16 +2,19 @@
  *
  * Standard input has a run per line, fields with tabs in between:
  *
- *     FAIL MODE SECONDS MEGABYTES FOLDER COMMAND ARGUMENT …
+ *     FAIL MODE SECONDS MEGABYTES FOLDER REPAIR COMMAND ARGUMENT …
  *
  * FAIL is the number of the allocation, from 1, that gets no memory, 0 for none; with MODE `one` it alone, with `all` every one behind it
  * too. All of the process count, those of libraries as well, since malloc and its kin are replaced here. The run has FOLDER as its working
- * folder and puts `.stdout` and `.stderr` there, and `.where`: who asked for the memory that was refused. More than MEGABYTES held at a time,
+ * folder, where it puts the checksums of the file REPAIR right before it starts (-: of none), and puts `.stdout` and `.stderr` there, and `.where`: who asked for the memory that was refused. More than MEGABYTES held at a time,
  * or more than SECONDS, end it. For each run a line comes back on standard output:
  *
  *     exit|signal|memory CODE ALLOCATIONS MOST_BYTES
  */
 #define _GNU_SOURCE
+#include "../container_repair.h"
+#include "../stream_repair.h"
+
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -22,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +165,24 @@ static void redirect(const char *path, int flags, int to)
     close(fd);
 }
 
+/* Of a container or a stream of M-phones. */
+static void repair(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDWR);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        perror(path);
+        _exit(126);
+    }
+    size_t size = (size_t)status.st_size;
+    uint8_t *bytes = size >= 64 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (bytes != MAP_FAILED && memcmp(bytes, "trl-bam", 7) == 0)
+        stream_repair(bytes, size);
+    else if (bytes != MAP_FAILED)
+        container_repair(bytes, size);
+    close(fd);
+}
+
 static void run_command(char **fields, int count)
 {
     char *arguments[MOST_FIELDS + 2] = {"trellis"};
@@ -171,14 +193,16 @@ static void run_command(char **fields, int count)
         perror(fields[4]);
         _exit(126);
     }
-    for (int i = 5; i < count; i++)
-        arguments[i - 4] = fields[i];
+    if (strcmp(fields[5], "-") != 0)
+        repair(fields[5]);
+    for (int i = 6; i < count; i++)
+        arguments[i - 5] = fields[i];
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(".stdout", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
     redirect(".stderr", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
     alarm((unsigned)atoi(fields[2]));
     counting = 1;
-    int code = command_main(count - 4, arguments);
+    int code = command_main(count - 5, arguments);
     counting = 0;
     fflush(stderr);
     exit(code);
@@ -215,7 +239,7 @@ int main(void)
         line[strcspn(line, "\n")] = '\0';
         while (count < MOST_FIELDS && (fields[count] = strsep(&cursor, "\t")))
             count++;
-        if (count < 6 || count == MOST_FIELDS) {
+        if (count < 7 || count == MOST_FIELDS) {
             fprintf(stderr, "command_server: no run: %s\n", line);
             return 1;
         }

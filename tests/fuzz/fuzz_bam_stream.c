@@ -1,10 +1,8 @@
 /* Streams of M-phones, once as the bytes are, and once with the checksums put right: read, printed keys parse back, and what reads well is reduced. */
 #include "bam/reducer.h"
-#include "base/bytes.h"
+#include "../stream_repair.h"
 
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,25 +24,6 @@ static void check_key(const trl__bam_header *h, const unsigned char *key)
     if (trl_bam_key_parse(h->phones, h->order, text, back, &err) < 0 ||
         memcmp(key, back, trl_bam_key_size(h->order)) != 0)
         abort();
-}
-
-/* The checksums of headers and of the records behind them, as far as sizes lead. */
-static void repair(uint8_t *bytes, size_t size)
-{
-    size_t names = size >= 40 ? trl__le32(bytes + 36) : SIZE_MAX, at = 40;
-    if (size < at || names > size - at || size - at - names < 8)
-        return;
-    trl__put_le64(bytes + at + names, XXH3_64bits_withSeed(bytes + at, names, XXH3_64bits(bytes, at)));
-    at += names + 8;
-    while (size - at >= 12) {
-        size_t body = trl__le32(bytes + at);
-        if (body == 0)
-            repair(bytes + at + 12, size - at - 12);
-        if (body == 0 || body > size - at - 12)
-            return;
-        trl__put_le64(bytes + at + 4, XXH3_64bits(bytes + at + 12, body));
-        at += 12 + body;
-    }
 }
 
 static void read_all(const uint8_t *data, size_t size)
@@ -80,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     memcpy(copy, data, size);
-    repair(copy, size);
+    stream_repair(copy, size);
     read_all(copy, size);
     free(copy);
     return 0;
