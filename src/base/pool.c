@@ -129,7 +129,9 @@ int trl_pool_create(int threads, trl_pool **out, trl_error *err)
         pool->workers[i] = (worker){.pool = pool, .number = i};
         if (pthread_create(&pool->workers[i].thread, NULL, worker_main, &pool->workers[i]) != 0) {
             trl_pool_destroy(pool);
-            return trl__fail(err, TRL_ENOMEM, "the system refused thread %d of %d; ask for fewer", i + 1, threads);
+            return trl__fail(err, TRL_ENOMEM,
+                             "the system refused thread %d of %d, out of memory or of threads; ask for fewer", i + 1,
+                             threads);
         }
         pool->threads = i + 1;
     }

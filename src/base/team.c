@@ -166,7 +166,8 @@ int trl__team_create(int threads, int helpers, trl__team **out, trl_error *err)
         t->members[i] = (member){.team = t, .number = i};
         if (pthread_create(&t->members[i].thread, NULL, member_main, &t->members[i]) != 0) {
             trl__team_destroy(t);
-            return trl__fail(err, TRL_ENOMEM, "the system refused thread %d of %d; ask for fewer", i + 1,
+            return trl__fail(err, TRL_ENOMEM,
+                             "the system refused thread %d of %d, out of memory or of threads; ask for fewer", i + 1,
                              threads + helpers);
         }
         t->workers = i + 1;

@@ -93,7 +93,8 @@ static int create(trl__scorer *s, trl_error *err)
         pthread_mutex_destroy(&f->lock);
         pthread_cond_destroy(&f->changed);
         trl__free(f);
-        return trl__fail(err, TRL_ENOMEM, "no thread can be started for the device's likelihoods");
+        return trl__fail(err, TRL_ENOMEM,
+                         "no thread can be started for the device's likelihoods: out of memory or of threads");
     }
     s->filler = f;
     return 0;

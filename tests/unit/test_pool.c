@@ -419,7 +419,7 @@ static void no_memory_and_no_threads(void **state)
     assert_int_equal(trl_pool_create(8, &pool, &err), TRL_ENOMEM);
     threads_left = -1;
     assert_null(pool);
-    assert_string_equal(err.text, "the system refused thread 4 of 8; ask for fewer");
+    assert_string_equal(err.text, "the system refused thread 4 of 8, out of memory or of threads; ask for fewer");
 }
 
 int main(void)
