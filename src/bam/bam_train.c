@@ -208,7 +208,7 @@ static void find_runs(train_job *j)
         j->summary->resumed += run->tags[UTTERANCES];
     }
     if (j->run_count == 0)
-        trl__work_remove(&j->work, 0);
+        (void)trl__work_remove(&j->work, 0, NULL); /* what stays is written anew */
 }
 
 /* A file that says: all is mapped. */
@@ -461,7 +461,7 @@ int trl_bam_train(const trl_model *model, const trl_lexicon *lexicon, const trl_
     for (size_t i = 0; i < j.run_count; i++)
         trl__run_close(j.runs[i]);
     if (code == 0)
-        trl__work_remove(&j.work, 1);
+        code = trl__work_remove(&j.work, 1, err);
     trl__free(j.runs);
     trl__free(j.ranges);
     trl_bam_phones_destroy(j.header.phones);

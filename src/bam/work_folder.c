@@ -6,6 +6,7 @@
 #include "base/text_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,21 +61,19 @@ static int is_ours(const char *name)
            strcmp(name, FINDINGS) == 0;
 }
 
-void trl__work_remove(const trl__work *w, int with_folder)
+int trl__work_remove(const trl__work *w, int with_folder, trl_error *err)
 {
-    trl__arena arena = {0};
     DIR *folder = opendir(w->folder);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        int goes = is_ours(entry->d_name) || (with_folder && strcmp(entry->d_name, TRL__LOCK_NAME) == 0);
-        char *path = goes ? trl__join_path(&arena, w->folder, entry->d_name) : NULL;
-        if (path)
-            unlink(path);
-    }
+    if (!folder && errno == ENOMEM)
+        return trl__fail_memory(err);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (is_ours(entry->d_name) || (with_folder && strcmp(entry->d_name, TRL__LOCK_NAME) == 0))
+            unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
         closedir(folder);
     if (with_folder)
         rmdir(w->folder);
-    trl__arena_free(&arena);
+    return 0;
 }
 
 /* ---- findings: a line with the job, then for each four lines ---- */

@@ -26,8 +26,8 @@ void trl__work_close(trl__work *work);
 /* "KIND-NUMBER" in the folder, good until it is closed; NULL: out of memory. */
 char *trl__work_name(trl__work *work, const char *kind, size_t number);
 
-/* Our files go away, but for the lock; with_folder: that too, and the folder. */
-void trl__work_remove(const trl__work *work, int with_folder);
+/* Our files go away, but for the lock; with_folder: that too, and the folder. Returns 0 or TRL_ENOMEM. */
+int trl__work_remove(const trl__work *work, int with_folder, trl_error *err);
 
 /* The job is a hash: what another one kept is not recalled. */
 int trl__work_keep(trl__work *work, uint64_t job, const trl_findings *findings, trl_error *err);

@@ -46,6 +46,7 @@ make(["decode", model, graph, sounds, "--to", "text", "-o", "t", "--lattice", "l
 estimation = ["--min-frames", 10, "--max-frames", 12]
 make(["bam", "map", model, sounds, lexicon, "-o", "mapped.bam"], **{"mapped.bam": "mapped.bam"})
 make(["bam", "sort", data / "mapped.bam", "-o", "s.bam"], **{"sorted.bam": "s.bam"})
+make(["bam", "reduce", data / "sorted.bam", *estimation, "-o", "r.bam"], **{"mixtures.bam": "r.bam"})
 make(["features", sounds, "-o", "f.ark"], **{"f.ark": "f.ark"})
 sound = sounds / "anna" / "anna0.wav"
 
@@ -69,6 +70,8 @@ COMMANDS = {
     "bam map": ["bam", "map", model, sounds, lexicon, "-o", "mapped.bam"],
     "bam sort": ["bam", "sort", data / "mapped.bam", "-o", "s.bam"],
     "bam reduce": ["bam", "reduce", data / "sorted.bam", *estimation, "-o", "r.bam"],
+    "bam store": ["bam", "store", data / "mixtures.bam", *estimation, "-o", "store"],
+    "bam train": ["bam", "train", model, sounds, lexicon, *estimation, "-o", "store"],
     "bam rescore": ["bam", "rescore", model, sounds, lexicon, hypotheses, "--self", "--to", "lists", "-o", "l.jsonl"],
 }
 VARY = (".journal",)  # have times
