@@ -42,7 +42,7 @@ typedef struct estimation {
     double *cofactor, *step, *change; /* wide each */
     double *work;                     /* dim * dim */
     int *pivots;
-    double *memory;
+    void *memory;
 } estimation;
 
 static size_t packed_at(size_t wide, size_t i, size_t j) /* i <= j */
@@ -64,35 +64,32 @@ static void add_scaled(double *restrict to, const double *restrict from, double 
         to[i] += scale * from[i];
 }
 
-static int set_up(estimation *e, trl_error *err)
+static void lay_out(void *user, trl__pieces *pieces)
 {
+    estimation *e = user;
     size_t dim = e->dim, wide = e->wide;
-    e->active = trl__alloc(wide, sizeof *e->active);
-    e->is_definite = trl__alloc_zero(wide, sizeof *e->is_definite);
-    e->pivots = trl__alloc(wide, sizeof *e->pivots);
-    e->memory = trl__alloc_zero(3 * dim * wide + 2 * dim * dim + dim * e->packed + 3 * wide, sizeof *e->memory);
-    if (!e->active || !e->is_definite || !e->pivots || !e->memory)
-        return trl__fail_memory(err);
-    e->rows = e->memory;
-    e->kept = e->rows + dim * wide;
-    e->pull = e->kept + dim * wide;
-    e->inverse = e->pull + dim * wide;
-    e->work = e->inverse + dim * dim;
-    e->factors = e->work + dim * dim;
-    e->cofactor = e->factors + dim * e->packed;
-    e->step = e->cofactor + wide;
-    e->change = e->step + wide;
-    for (size_t r = 0; r < dim; r++)
-        e->rows[r * wide + r] = 1;
-    return 0;
+    e->active = trl__take(pieces, wide, sizeof *e->active);
+    e->is_definite = trl__take_zero(pieces, wide, sizeof *e->is_definite);
+    e->pivots = trl__take(pieces, wide, sizeof *e->pivots);
+    e->rows = trl__take_zero(pieces, dim * wide, sizeof *e->rows);
+    e->kept = trl__take_zero(pieces, dim * wide, sizeof *e->kept);
+    e->pull = trl__take_zero(pieces, dim * wide, sizeof *e->pull);
+    e->inverse = trl__take_zero(pieces, dim * dim, sizeof *e->inverse);
+    e->work = trl__take_zero(pieces, dim * dim, sizeof *e->work);
+    e->factors = trl__take_zero(pieces, dim * e->packed, sizeof *e->factors);
+    e->cofactor = trl__take_zero(pieces, wide, sizeof *e->cofactor);
+    e->step = trl__take_zero(pieces, wide, sizeof *e->step);
+    e->change = trl__take_zero(pieces, wide, sizeof *e->change);
 }
 
-static void clean_up(estimation *e)
+static int set_up(estimation *e, trl_error *err)
 {
-    trl__free(e->active);
-    trl__free(e->is_definite);
-    trl__free(e->pivots);
-    trl__free(e->memory);
+    e->memory = trl__lay_out(lay_out, e);
+    if (!e->memory)
+        return trl__fail_memory(err);
+    for (size_t r = 0; r < e->dim; r++)
+        e->rows[r * e->wide + r] = 1;
+    return 0;
 }
 
 /* A dimension that does not vary, or only as others do, could be scaled up without end: the objective has no bound. Which dimensions are left when
@@ -270,7 +267,7 @@ int trl__fmllr_estimate(const trl__fmllr_stats *stats, const trl__fmllr_options 
             iterate(&e, o.rounds, &result.gain, &result.log_det);
             result.estimated = result.gain > 0 && store(&e, transform);
         }
-        clean_up(&e);
+        trl__free(e.memory);
     }
     if (code == 0 && !result.estimated) {
         result.gain = result.log_det = 0;

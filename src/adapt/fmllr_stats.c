@@ -86,7 +86,8 @@ typedef struct gathering {
     double *extended;        /* dim + 1 */
     double *product;         /* packed */
     size_t extended_stride, product_stride;
-    double *memory;
+    size_t most_gaussians; /* of a tied state that has frames */
+    void *memory;
 } gathering;
 
 static int by_number(const void *a, const void *b)
@@ -95,7 +96,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int sort_frames(gathering *w, const int32_t *tied_of, size_t *most_gaussians, trl_error *err)
+static int sort_frames(gathering *w, const int32_t *tied_of, trl_error *err)
 {
     const trl_model *model = w->model;
     w->order = trl__alloc(w->frames->rows + 1, sizeof *w->order);
@@ -109,32 +110,32 @@ static int sort_frames(gathering *w, const int32_t *tied_of, size_t *most_gaussi
             return trl__fail(err, TRL_EINVAL, "frame %zu has tied state %d, but the model has %d", t, (int)tied,
                              (int)model->tied_states);
         size_t gaussians = (size_t)(model->first_gaussian[tied + 1] - model->first_gaussian[tied]);
-        *most_gaussians = gaussians > *most_gaussians ? gaussians : *most_gaussians;
+        w->most_gaussians = gaussians > w->most_gaussians ? gaussians : w->most_gaussians;
         w->order[w->count++] = (uint64_t)tied << 32 | t;
     }
     qsort(w->order, w->count, sizeof *w->order, by_number);
     return 0;
 }
 
-static int make_room(gathering *w, size_t most_gaussians, trl_error *err)
+static void lay_out(void *user, trl__pieces *pieces)
 {
-    size_t parameters = w->dim * most_gaussians;
+    gathering *w = user;
+    w->product = trl__take(pieces, BLOCK * w->product_stride, sizeof *w->product);
+    w->weight = trl__take(pieces, BLOCK * w->dim, sizeof *w->weight);
+    w->target = trl__take(pieces, BLOCK * w->dim, sizeof *w->target);
+    w->extended = trl__take(pieces, BLOCK * w->extended_stride, sizeof *w->extended);
+    w->mean = trl__take(pieces, w->dim * w->most_gaussians, sizeof *w->mean);
+    w->precision = trl__take(pieces, w->dim * w->most_gaussians, sizeof *w->precision);
+    w->peak = trl__take(pieces, w->most_gaussians, sizeof *w->peak);
+    w->score = trl__take(pieces, w->most_gaussians, sizeof *w->score);
+}
+
+static int make_room(gathering *w, trl_error *err)
+{
     w->extended_stride = trl__product_padded(w->dim + 1);
     w->product_stride = trl__product_padded(w->packed);
-    w->memory = trl__alloc_aligned(2 * parameters + 2 * most_gaussians +
-                                       BLOCK * (2 * w->dim + w->extended_stride + w->product_stride),
-                                   sizeof *w->memory);
-    if (!w->memory)
-        return trl__fail_memory(err);
-    w->product = w->memory;
-    w->weight = w->product + BLOCK * w->product_stride;
-    w->target = w->weight + BLOCK * w->dim;
-    w->extended = w->target + BLOCK * w->dim;
-    w->mean = w->extended + BLOCK * w->extended_stride;
-    w->precision = w->mean + parameters;
-    w->peak = w->precision + parameters;
-    w->score = w->peak + most_gaussians;
-    return 0;
+    w->memory = trl__lay_out(lay_out, w);
+    return w->memory ? 0 : trl__fail_memory(err);
 }
 
 static void load_state(gathering *w, int32_t tied)
@@ -262,14 +263,13 @@ int trl__fmllr_stats_add(trl__fmllr_stats *stats, const trl_model *model, const 
                          const int32_t *tied_of, trl_error *err)
 {
     gathering w = {.stats = stats, .model = model, .frames = frames, .dim = (size_t)stats->dim};
-    size_t most_gaussians = 0;
     if (model->dim != stats->dim || frames->cols != w.dim || frames->rows > INT32_MAX)
         return trl__fail(err, TRL_EINVAL, "frames of %zu numbers, a model of %d, statistics of %d: they must be equal",
                          frames->cols, (int)model->dim, (int)stats->dim);
     w.packed = trl__fmllr_packed(stats->dim);
-    int code = sort_frames(&w, tied_of, &most_gaussians, err);
+    int code = sort_frames(&w, tied_of, err);
     if (code == 0)
-        code = make_room(&w, most_gaussians, err);
+        code = make_room(&w, err);
     if (code == 0)
         code = gather(&w, err);
     trl__free(w.order);

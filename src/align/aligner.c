@@ -77,21 +77,29 @@ trl__step_times *trl__aligner_times(trl__aligner *aligner)
 /* ---- step 0 ---- */
 
 /* Everything by node lies in one block, everything by frame in another. */
+static void lay_out_nodes(void *user, trl__pieces *pieces)
+{
+    trl__aligner *a = user;
+    size_t nodes = (size_t)a->graph->nodes + 1;
+    a->alpha = trl__take(pieces, nodes, sizeof *a->alpha);
+    a->offset = trl__take(pieces, nodes, sizeof *a->offset);
+    a->bands.first = trl__take(pieces, nodes, sizeof *a->bands.first);
+    a->bands.end = trl__take(pieces, nodes, sizeof *a->bands.end);
+    a->node_row = trl__take(pieces, nodes, sizeof *a->node_row);
+}
+
+static void lay_out_path(void *user, trl__pieces *pieces)
+{
+    trl__aligner *a = user;
+    a->search.path = trl__take(pieces, (size_t)a->frames, sizeof *a->search.path);
+    a->search.path_arc = trl__take(pieces, (size_t)a->frames, sizeof *a->search.path_arc);
+}
+
 static int make_room(trl__aligner *a, trl_error *err)
 {
-    size_t nodes = (size_t)a->graph->nodes;
-    double *block = trl__scratch_get(&a->node_block, nodes + 1, 2 * sizeof(double) + 3 * sizeof(int32_t));
-    int32_t *path = trl__scratch_get(&a->path_block, (size_t)a->frames, 2 * sizeof(int32_t));
-    if (!block || !path)
-        return trl__fail_memory(err);
-    a->alpha = block;
-    a->offset = (int64_t *)(block + nodes + 1);
-    a->bands.first = (int32_t *)(a->offset + nodes + 1);
-    a->bands.end = a->bands.first + nodes + 1;
-    a->node_row = a->bands.end + nodes + 1;
-    a->search.path = path;
-    a->search.path_arc = path + a->frames;
-    return 0;
+    int is_there = trl__scratch_lay_out(&a->node_block, lay_out_nodes, a) == 0 &&
+                   trl__scratch_lay_out(&a->path_block, lay_out_path, a) == 0;
+    return is_there ? 0 : trl__fail_memory(err);
 }
 
 static int begin(trl__aligner *a, const trl_matrix *frames, const trl__graph *graph, trl_error *err)

@@ -46,6 +46,20 @@ static int32_t copy_arcs(const trl__aligner *a, const piece *p, int32_t node, in
     return used;
 }
 
+typedef struct new_arcs {
+    size_t arcs, nodes; /* at most */
+    int32_t *from, *first;
+    float *weight;
+} new_arcs;
+
+static void lay_out_arcs(void *user, trl__pieces *pieces)
+{
+    new_arcs *new = user;
+    new->from = trl__take(pieces, new->arcs, sizeof *new->from);
+    new->weight = trl__take(pieces, new->arcs, sizeof *new->weight);
+    new->first = trl__take(pieces, new->nodes + 2, sizeof *new->first);
+}
+
 /* The piece's own arcs, with one arc into the path's first node and one out of its last where the utterance is cut. */
 static int cut_arcs(trl__aligner *a, piece *p, trl_error *err)
 {
@@ -53,12 +67,11 @@ static int cut_arcs(trl__aligner *a, piece *p, trl_error *err)
     int32_t nodes = p->node_end - p->node_begin;
     int32_t end_arcs = g->arc_first[g->nodes + 1] - g->arc_first[g->nodes];
     int32_t inner = g->arc_first[p->node_end] - g->arc_first[p->node_begin];
-    size_t most = (size_t)inner + (size_t)end_arcs + 2;
-    int32_t *from = trl__scratch_get(&a->piece_arcs, 2 * most + (size_t)nodes + 2, sizeof *from);
-    if (!from)
+    new_arcs new = {.arcs = (size_t)inner + (size_t)end_arcs + 2, .nodes = (size_t)nodes};
+    if (trl__scratch_lay_out(&a->piece_arcs, lay_out_arcs, &new) < 0)
         return trl__fail_memory(err);
-    float *weight = (float *)(from + most);
-    int32_t *first = from + 2 * most, used = 0;
+    int32_t *from = new.from, *first = new.first, used = 0;
+    float *weight = new.weight;
     for (int32_t n = 0; n < nodes; n++) {
         first[n] = used;
         used = copy_arcs(a, p, p->node_begin + n, from, weight, used);
@@ -82,14 +95,20 @@ static int cut_arcs(trl__aligner *a, piece *p, trl_error *err)
     return 0;
 }
 
+static void lay_out_bands(void *user, trl__pieces *pieces)
+{
+    piece *p = user;
+    size_t nodes = (size_t)(p->node_end - p->node_begin);
+    p->bands.first = trl__take(pieces, nodes, sizeof *p->bands.first);
+    p->bands.end = trl__take(pieces, nodes, sizeof *p->bands.end);
+}
+
 /* The bands from the piece's first frame on. */
 static int cut_bands(trl__aligner *a, piece *p, trl_error *err)
 {
     size_t nodes = (size_t)(p->node_end - p->node_begin);
-    p->bands.first = trl__scratch_get(&a->piece_nodes, nodes, 2 * sizeof(int32_t));
-    if (!p->bands.first)
+    if (trl__scratch_lay_out(&a->piece_nodes, lay_out_bands, p) < 0)
         return trl__fail_memory(err);
-    p->bands.end = p->bands.first + nodes;
     for (size_t n = 0; n < nodes; n++) {
         int32_t first = a->bands.first[(size_t)p->node_begin + n], end = a->bands.end[(size_t)p->node_begin + n];
         p->bands.first[n] = (first > p->begin ? first : p->begin) - p->begin;

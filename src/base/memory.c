@@ -229,6 +229,12 @@ void *trl__take(trl__pieces *pieces, size_t count, size_t size)
     return pieces->block + begin;
 }
 
+void *trl__take_zero(trl__pieces *pieces, size_t count, size_t size)
+{
+    void *piece = trl__take(pieces, count, size);
+    return piece ? memset(piece, 0, count * size) : NULL;
+}
+
 static size_t count_pieces(trl__piece_plan *layout, void *user)
 {
     trl__pieces pieces = {0};
@@ -255,7 +261,7 @@ int trl__scratch_lay_out(trl__scratch *scratch, trl__piece_plan *layout, void *u
 void *trl__lay_out(trl__piece_plan *layout, void *user)
 {
     size_t size = count_pieces(layout, user);
-    char *block = trl__alloc_aligned(size, 1);
+    char *block = trl__alloc_large(size, 1);
     if (block)
         place_pieces(layout, user, block, size);
     return block;

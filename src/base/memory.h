@@ -69,10 +69,13 @@ typedef struct trl__pieces {
 
 typedef void trl__piece_plan(void *user, trl__pieces *pieces);
 
-/* The next piece, TRL_ALIGNMENT-aligned. NULL also when the second walk takes more than the first. */
+/* The next piece, TRL_ALIGNMENT-aligned; the second fills it with zeros. NULL also when the second walk takes more than
+ * the first. */
 void *trl__take(trl__pieces *pieces, size_t count, size_t size);
+void *trl__take_zero(trl__pieces *pieces, size_t count, size_t size);
 
-/* The arrays in scratch, or in a block of their own, aligned, freed by trl__free. -1, NULL: out of memory. */
+/* The arrays in scratch, or in a block of their own, which begins with the first and is freed by trl__free. -1, NULL: out
+ * of memory. */
 int trl__scratch_lay_out(trl__scratch *scratch, trl__piece_plan *layout, void *user);
 void *trl__lay_out(trl__piece_plan *layout, void *user);
 

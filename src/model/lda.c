@@ -138,20 +138,15 @@ typedef struct estimate {
     double *values;          /* dim */
 } estimate;
 
-static int allocate(estimate *e, trl_error *err)
+static void lay_out(void *user, trl__pieces *pieces)
 {
-    size_t vectors = 3 * e->dim, matrices = 5 * e->dim * e->dim;
-    e->mean = trl__alloc_zero(vectors + matrices, sizeof *e->mean);
-    if (!e->mean)
-        return trl__fail_memory(err);
-    e->scale = e->mean + e->dim;
-    e->values = e->scale + e->dim;
-    e->within = e->values + e->dim;
-    e->between = e->within + e->dim * e->dim;
-    e->whitening = e->between + e->dim * e->dim;
-    e->means = e->whitening + e->dim * e->dim;
-    e->rotated = e->means + e->dim * e->dim;
-    return 0;
+    estimate *e = user;
+    double **const vectors[] = {&e->mean, &e->scale, &e->values};
+    double **const matrices[] = {&e->within, &e->between, &e->whitening, &e->means, &e->rotated};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        *vectors[i] = trl__take_zero(pieces, e->dim, sizeof(double));
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        *matrices[i] = trl__take_zero(pieces, e->dim * e->dim, sizeof(double));
 }
 
 static int count_frames(estimate *e, const trl__lda_stats *stats, trl_error *err)
@@ -311,12 +306,11 @@ int trl__lda_estimate(const trl__lda_stats *stats, int32_t keep, trl_matrix *tra
 {
     estimate e = {.dim = (size_t)stats->dim};
     size_t kept = keep > 0 ? (size_t)keep : 0;
-    int code = allocate(&e, err);
-    if (code == 0)
-        code = find_transform(&e, stats, &kept, transform, err);
+    void *memory = trl__lay_out(lay_out, &e);
+    int code = memory ? find_transform(&e, stats, &kept, transform, err) : trl__fail_memory(err);
     if (code == 0)
         *summary = (trl__lda_summary){
             .kept = share_of_largest(&e, kept), .seen = e.seen, .constant = (int32_t)(e.dim - e.usable)};
-    trl__free(e.mean);
+    trl__free(memory);
     return code;
 }

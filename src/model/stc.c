@@ -164,18 +164,16 @@ typedef struct estimate {
     int *pivots;
 } estimate;
 
-static int allocate(estimate *e, trl_error *err)
+static void lay_out(void *user, trl__pieces *pieces)
 {
+    estimate *e = user;
     size_t d = e->dim;
-    e->factors = trl__alloc(d * packed_size(d) + 2 * d * d + 2 * d, sizeof *e->factors);
-    e->pivots = trl__alloc(d, sizeof *e->pivots);
-    if (!e->factors || !e->pivots)
-        return trl__fail_memory(err);
-    e->inverse = e->factors + d * packed_size(d);
-    e->work = e->inverse + d * d;
-    e->cofactors = e->work + d * d;
-    e->row = e->cofactors + d;
-    return 0;
+    e->factors = trl__take(pieces, d * packed_size(d), sizeof *e->factors);
+    e->inverse = trl__take(pieces, d * d, sizeof *e->inverse);
+    e->work = trl__take(pieces, d * d, sizeof *e->work);
+    e->cofactors = trl__take(pieces, d, sizeof *e->cofactors);
+    e->row = trl__take(pieces, d, sizeof *e->row);
+    e->pivots = trl__take(pieces, d, sizeof *e->pivots);
 }
 
 static void set_identity(double *a, size_t dim)
@@ -287,15 +285,16 @@ int trl__stc_estimate(const trl__stc_stats *stats, int32_t rounds, double *a, tr
         return 0;
     if (!is_finite(stats))
         return trl__fail(err, TRL_ENUMBER, "a frame for semi-tied covariances has NaN, infinite or huge values");
-    int code = allocate(&e, err);
-    if (code == 0 && (factorize(&e, stats) || improve(&e, identity_likelihood(stats), rounds, summary))) {
+    void *memory = trl__lay_out(lay_out, &e);
+    if (!memory)
+        return trl__fail_memory(err);
+    if (factorize(&e, stats) || improve(&e, identity_likelihood(stats), rounds, summary)) {
         *summary = (trl__stc_summary){0};
         set_identity(a, e.dim);
     }
     summary->gain = fmax(summary->gain, 0); /* what rounding may take from nothing */
-    trl__free(e.factors);
-    trl__free(e.pivots);
-    return code;
+    trl__free(memory);
+    return 0;
 }
 
 int trl__stc_apply(trl_model *model, const double *a, trl_error *err)

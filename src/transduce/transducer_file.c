@@ -329,13 +329,28 @@ int trl_transducer_open(const char *path, trl_transducer **out, trl_error *err)
 
 /* ---- Loading ---- */
 
-static const void *move(char **to, const void *from, uint64_t size)
+typedef struct loading {
+    const trl_transducer *from;
+    const trl__symbol_arc *arc;
+    const uint32_t *row_first, *row_source, *rank;
+    const uint64_t *bits;
+} loading;
+
+static const void *copy(trl__pieces *pieces, const void *from, uint64_t count, size_t size)
 {
-    const void *here = *to;
-    if (size > 0)
-        memcpy(*to, from, (size_t)size);
-    *to += (size + TRL_ALIGNMENT - 1) / TRL_ALIGNMENT * TRL_ALIGNMENT;
-    return here;
+    void *to = trl__take(pieces, (size_t)count, size);
+    return to && count > 0 ? memcpy(to, from, (size_t)count * size) : to;
+}
+
+static void lay_out(void *user, trl__pieces *pieces)
+{
+    loading *l = user;
+    const trl_transducer *t = l->from;
+    l->arc = copy(pieces, t->arc, t->arcs, sizeof *t->arc);
+    l->row_first = copy(pieces, t->row_first, t->rows + t->symbols, sizeof *t->row_first);
+    l->row_source = copy(pieces, t->row_source, t->listed, sizeof *t->row_source);
+    l->bits = copy(pieces, t->bits, t->words, sizeof *t->bits);
+    l->rank = copy(pieces, t->rank, t->words, sizeof *t->rank);
 }
 
 int trl_transducer_load(const char *path, trl_transducer **out, trl_error *err)
@@ -344,20 +359,17 @@ int trl_transducer_load(const char *path, trl_transducer **out, trl_error *err)
     if (code < 0)
         return code;
     trl_transducer *t = *out;
-    uint64_t row_entries = t->rows + t->symbols;
-    uint64_t total = t->arcs * sizeof *t->arc + row_entries * sizeof *t->row_first + t->listed * sizeof *t->row_source +
-                     t->words * (sizeof *t->bits + sizeof *t->rank);
-    t->memory = trl__alloc_large((size_t)total + (size_t)5 * TRL_ALIGNMENT, 1);
+    loading l = {.from = t};
+    t->memory = trl__lay_out(lay_out, &l);
     if (!t->memory) {
         trl_transducer_destroy(t);
         *out = NULL;
         return trl__fail_memory(err);
     }
-    char *to = t->memory;
-    t->arc = move(&to, t->arc, t->arcs * sizeof *t->arc);
-    t->row_first = move(&to, t->row_first, row_entries * sizeof *t->row_first);
-    t->row_source = move(&to, t->row_source, t->listed * sizeof *t->row_source);
-    t->bits = move(&to, t->bits, t->words * sizeof *t->bits);
-    t->rank = move(&to, t->rank, t->words * sizeof *t->rank);
+    t->arc = l.arc;
+    t->row_first = l.row_first;
+    t->row_source = l.row_source;
+    t->bits = l.bits;
+    t->rank = l.rank;
     return 0;
 }
