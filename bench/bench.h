@@ -41,7 +41,7 @@ void bench_remove_folder(const char *path);
 #define BENCH_DEVICE_NAME 24
 void bench_device(const bench_options *options, const char *family, char name[BENCH_DEVICE_NAME]);
 
-/* ../shared/data/NAME; NULL when it is not there. */
+/* ../shared/data/NAME, or that in the folder which TRELLIS_SHARED names; NULL when it is not there. */
 const char *bench_shared(const char *name, char path[4096]);
 
 /* Peak of one core with the instruction set of a level ("avx2" …), in FLOP/s: independent chains of fused

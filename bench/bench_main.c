@@ -78,7 +78,8 @@ void bench_remove_folder(const char *path)
 
 const char *bench_shared(const char *name, char path[4096])
 {
-    snprintf(path, 4096, "%s/../shared/data/%s", TRELLIS_SOURCE_DIR, name);
+    const char *shared = getenv("TRELLIS_SHARED");
+    snprintf(path, 4096, "%s/data/%s", shared ? shared : TRELLIS_SOURCE_DIR "/../shared", name);
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
