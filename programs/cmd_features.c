@@ -118,6 +118,8 @@ static int extract(job *j)
     int failed =
         trl_extract_corpus(j->corpus, j->frontend, &o, j->pool, j->findings, use_frames, j, &summary, &err) < 0;
     trl_progress_destroy(o.progress);
+    if (!failed && j->writer)
+        failed = trl_feature_writer_learnt(j->writer, j->frontend, &summary.mean, &err) < 0;
     if (!failed && j->writer) {
         failed = trl_feature_writer_commit(j->writer, &err) < 0;
         j->writer = NULL;

@@ -35,6 +35,8 @@ typedef struct trl_extract_summary {
     double lowest_rate; /* of their sound files, Hz */
     size_t stereo;      /* delivered ones whose first channel was taken, of several, without anybody having chosen it */
     double seconds;     /* of sound, in delivered utterances */
+    trl_static_mean
+        mean; /* of the static coefficients, frames that hold nothing left out: what a stream's CMVN may begin with */
 } trl_extract_summary;
 
 /* Called in corpus order, one call at a time, but by any thread of the pool; the frames are only valid during the call.

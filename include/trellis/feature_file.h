@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <trellis/error.h>
+#include <trellis/frontend.h>
 #include <trellis/matrix.h>
 
 TRL_BEGIN_DECLS
@@ -77,6 +78,11 @@ TRL_API int trl_feature_writer_open(const char *place, const trl_feature_writer_
  * other error only an end makes sense, and trl_feature_writer_commit will put nothing in place. */
 TRL_API int trl_feature_writer_add(trl_feature_writer *writer, const char *id, const trl_matrix *frames,
                                    trl_error *err);
+
+/* The description with what was learnt from the features themselves, in place of the one given at first: with `mean`, of
+ * trl_extract_summary, the same front end has it as cmvn_prior, if it is not of a kind that used a prior already. */
+TRL_API int trl_feature_writer_learnt(trl_feature_writer *writer, const trl_frontend *frontend,
+                                      const trl_static_mean *mean, trl_error *err);
 
 /* Both free the writer. */
 TRL_API int trl_feature_writer_commit(trl_feature_writer *writer, trl_error *err);

@@ -99,6 +99,7 @@ typedef struct trl_frontend_options {
     int cmvn_window, cmvn_min_window; /* frames */
     int cmvn_center;
     trl_static_mean cmvn_prior;   /* values that are missing are 0 */
+    int cmvn_prior_frames;        /* with cmvn = sliding */
     int silence;                  /* trl_silence_mode */
     trl_static_mean silence_mean; /* none: taken from the utterance */
     int deltas;                   /* highest order; 0: none */

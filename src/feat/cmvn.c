@@ -66,6 +66,21 @@ void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud)
         trl_cmvn_add(cmvn, frames);
 }
 
+void trl__cmvn_clear(trl_cmvn *cmvn)
+{
+    cmvn->frames = 0;
+    memset(cmvn->sum, 0, 2 * cmvn->dim * sizeof *cmvn->sum); /* squares lie behind */
+}
+
+void trl__cmvn_merge(trl_cmvn *to, const trl_cmvn *from)
+{
+    to->frames += from->frames;
+    for (size_t i = 0; i < to->dim; i++) {
+        to->sum[i] += from->sum[i];
+        to->square[i] += from->square[i];
+    }
+}
+
 #define LIVE_WINDOW 500 /* frames */
 #define LIVE_MOST 800
 
@@ -117,6 +132,7 @@ void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *o
 }
 
 struct trl__sliding {
+    const trl_frontend_options *options;
     int64_t window, least;
     int center, variance;
     trl_cmvn *sums; /* over frames from … to-1 */
@@ -136,6 +152,7 @@ int trl__sliding_create(const trl_frontend_options *options, size_t dim, trl__sl
     trl__sliding *s = trl__alloc_zero(1, sizeof *s);
     if (!s)
         return trl__fail_memory(err);
+    s->options = options;
     s->window = options->cmvn_window;
     s->least = options->cmvn_min_window;
     s->center = options->cmvn_center;
@@ -169,8 +186,7 @@ void trl__sliding_destroy(trl__sliding *s)
 void trl__sliding_reset(trl__sliding *s)
 {
     s->from = s->to = s->received = s->taken = s->clock = s->empty = 0;
-    s->sums->frames = 0;
-    memset(s->sums->sum, 0, 2 * s->sums->dim * sizeof *s->sums->sum);
+    trl__cmvn_clear(s->sums);
 }
 
 static float *ring_row(const trl__sliding *s, int64_t t)
@@ -231,6 +247,16 @@ static void move_window(trl__sliding *s, int64_t from, int64_t to)
         add_row(s->sums, ring_row(s, s->to - 1), -1);
 }
 
+/* As if frames of the prior were in the window, whose variance is its own. */
+static void mix_prior(trl__sliding *s)
+{
+    double prior = s->options->cmvn_prior_frames, frames = s->sums->frames;
+    for (size_t i = 0; prior > 0 && i < s->sums->dim; i++) {
+        double mean = (s->sums->sum[i] + prior * trl__mean_value(&s->options->cmvn_prior, i)) / (frames + prior);
+        s->offset[i] = (float)(-mean * (double)s->scale[i]);
+    }
+}
+
 int trl__sliding_take(trl__sliding *s, int ended, float *row)
 {
     int64_t from, to, *empty = s->taken < s->received ? &s->before[s->taken % s->capacity] : &s->empty;
@@ -243,6 +269,7 @@ int trl__sliding_take(trl__sliding *s, int ended, float *row)
         return 0;
     move_window(s, from, to);
     trl__cmvn_affine(s->sums, s->variance, s->scale, s->offset);
+    mix_prior(s);
     const float *x = ring_row(s, s->taken++);
     for (size_t i = 0; i < s->sums->dim; i++)
         row[i] = x[i] * s->scale[i] + s->offset[i];

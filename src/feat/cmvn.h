@@ -16,6 +16,9 @@ double trl__mean_value(const trl_static_mean *mean, size_t i); /* 0 beyond what 
 /* As trl_cmvn_add; with `loud`, without the frames whose first coefficient is negative, if any is not. */
 void trl__cmvn_add(trl_cmvn *cmvn, const trl_matrix *frames, int loud);
 
+void trl__cmvn_clear(trl_cmvn *cmvn);
+void trl__cmvn_merge(trl_cmvn *to, const trl_cmvn *from);
+
 /* y = x * scale + offset, from sums: mean 0, and with `variance` variance 1. */
 void trl__cmvn_affine(const trl_cmvn *cmvn, int variance, float *scale, float *offset);
 

@@ -10,6 +10,7 @@
 #include "base/ordered.h"
 #include "base/path.h"
 #include "base/temporary_file.h"
+#include "feat/cmvn.h"
 #include "feat/extract_work.h"
 
 #include <trellis/audio.h>
@@ -36,6 +37,7 @@ typedef struct heard {
 
 typedef struct slot {
     trl_matrix frames;
+    trl_cmvn *sums; /* of the static rows; not with speakers, who have theirs */
     heard sound;
     int code; /* of an utterance that could not be used */
     int is_too_short;
@@ -64,6 +66,7 @@ typedef struct extraction {
     slot *slots;
     size_t slot_count;
     trl_cmvn **speakers; /* sums per speaker; NULL without them */
+    trl_cmvn *all;       /* sums of all that was delivered */
     FILE *spool;
     uint64_t spool_size;
     spooled *places;
@@ -166,8 +169,11 @@ static int produce_frames(void *user, size_t item, size_t slot_index, int worker
     worker *w = &x->workers[worker_index];
     slot *s = &x->slots[slot_index];
     int code = read_statics(x, w, utterance_of(x, item), s, err);
-    if (code == 0)
+    if (code == 0) {
+        trl__cmvn_clear(s->sums);
+        trl_cmvn_add(s->sums, &w->statics);
         code = trl_extractor_finish(w->extractor, &w->statics, NULL, &s->frames, err);
+    }
     code = settle(s, code, err);
     return code < 0 ? code : work_on(x, item, slot_index, worker_index, err);
 }
@@ -241,6 +247,8 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
         return skip_or_fail(x, u, s, err);
     if (!is_delivered(x, u))
         return 0;
+    if (!x->speakers)
+        trl__cmvn_merge(x->all, s->sums);
     x->summary.utterances++;
     x->summary.frames += s->frames.rows;
     x->summary.seconds += s->sound.seconds;
@@ -352,6 +360,8 @@ static int run_passes(extraction *x, trl_pool *pool, trl_error *err)
         code = trl__ordered_for(pool, &work, err);
     if (code == 0 && fflush(x->spool) != 0)
         code = trl__fail_errno(err, "temporary file of static coefficients", "writing failed");
+    for (size_t i = 0; code == 0 && i < trl_corpus_speakers(x->corpus); i++)
+        trl__cmvn_merge(x->all, x->speakers[i]);
     work.produce = produce_finished;
     work.consume = consume_finished;
     return code == 0 ? trl__ordered_for(pool, &work, err) : code;
@@ -404,9 +414,12 @@ static int make_workers(extraction *x, trl_pool *pool, trl_error *err)
     x->slots = trl__alloc_zero(x->slot_count, sizeof *x->slots);
     if (!x->workers || !x->slots)
         return trl__fail_memory(err);
-    int code = 0;
+    size_t dim = (size_t)trl_frontend_static_dim(x->frontend);
+    int code = trl_cmvn_create(dim, &x->all, err);
     for (int i = 0; code == 0 && i < x->worker_count; i++)
         code = trl_extractor_create(x->frontend, &x->workers[i].extractor, err);
+    for (size_t i = 0; code == 0 && i < x->slot_count; i++)
+        code = trl_cmvn_create(dim, &x->slots[i].sums, err);
     return code;
 }
 
@@ -416,8 +429,11 @@ static void clean_up(extraction *x)
         trl_extractor_destroy(x->workers[i].extractor);
         trl_matrix_free(&x->workers[i].statics);
     }
-    for (size_t i = 0; x->slots && i < x->slot_count; i++)
+    for (size_t i = 0; x->slots && i < x->slot_count; i++) {
         trl_matrix_free(&x->slots[i].frames);
+        trl_cmvn_destroy(x->slots[i].sums);
+    }
+    trl_cmvn_destroy(x->all);
     for (size_t i = 0; x->speakers && i < trl_corpus_speakers(x->corpus); i++)
         trl_cmvn_destroy(x->speakers[i]);
     if (x->spool)
@@ -427,6 +443,16 @@ static void clean_up(extraction *x)
     trl__free(x->speakers);
     trl__free(x->places);
     trl__free(x->items);
+}
+
+static trl_static_mean mean_of(const trl_cmvn *sums)
+{
+    trl_static_mean mean = {0};
+    if (sums->frames > 0 && sums->dim <= TRL_MEAN_MOST)
+        mean.count = (int)sums->dim;
+    for (int i = 0; i < mean.count; i++)
+        mean.value[i] = sums->sum[i] / sums->frames;
+    return mean;
 }
 
 size_t trl__extract_slots(const trl_pool *pool)
@@ -449,6 +475,8 @@ int trl__extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, 
         code = warn_of_rate(&x, err);
     if (code == 0)
         code = warn_of_channels(&x, err);
+    if (code == 0)
+        x.summary.mean = mean_of(x.all);
     if (summary)
         *summary = x.summary;
     clean_up(&x);

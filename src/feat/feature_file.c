@@ -262,14 +262,20 @@ int trl_feature_writer_open(const char *place, const trl_feature_writer_options 
     const trl__feature_format *format;
     const char *path;
     char *copy;
+    const trl_feature_writer_options *o = options ? options : &defaults;
     int code = locate(place, 0, &format, &path, &copy, err);
-    if (code == 0)
-        code = format->create(path, options ? options : &defaults, out, err);
     if (code < 0)
+        return code;
+    char *frontend = trl__strdup(o->frontend ? o->frontend : "");
+    code = frontend ? format->create(path, o, out, err) : trl__fail_memory(err);
+    if (code < 0) {
         trl__free(copy);
-    else if (*out)
-        (*out)->place = copy;
-    return code;
+        trl__free(frontend);
+        return code;
+    }
+    (*out)->place = copy;
+    (*out)->frontend = frontend;
+    return 0;
 }
 
 static int check_utterance(const trl_feature_writer *writer, const char *id, const trl_matrix *frames, trl_error *err)
@@ -298,11 +304,32 @@ int trl_feature_writer_add(trl_feature_writer *writer, const char *id, const trl
     return code;
 }
 
+int trl_feature_writer_learnt(trl_feature_writer *writer, const trl_frontend *frontend, const trl_static_mean *mean,
+                              trl_error *err)
+{
+    trl_frontend_options o = *trl_frontend_get(frontend);
+    trl_frontend *learnt = NULL;
+    if (o.cmvn == TRL_CMVN_LIVE || o.cmvn_prior_frames > 0)
+        return 0;
+    o.cmvn_prior = *mean;
+    int code = trl_frontend_create(&o, &learnt, err);
+    char *text = code == 0 ? trl__strdup(trl_frontend_description(learnt)) : NULL;
+    trl_frontend_destroy(learnt);
+    if (code < 0)
+        return code;
+    if (!text)
+        return trl__fail_memory(err);
+    trl__free(writer->frontend);
+    writer->frontend = text;
+    return 0;
+}
+
 void trl_feature_writer_abort(trl_feature_writer *writer)
 {
     if (!writer)
         return;
     trl__free(writer->place);
+    trl__free(writer->frontend);
     trl__strings_free(&writer->ids);
     writer->class->discard(writer);
 }

@@ -43,6 +43,7 @@ typedef struct trl__writer_class {
 struct trl_feature_writer {
     const trl__writer_class *class;
     char *place;
+    char *frontend;   /* the description; "": none */
     trl__strings ids; /* all that were added */
     int failed;       /* the error after which only an end makes sense, or 0 */
 };

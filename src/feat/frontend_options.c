@@ -102,7 +102,9 @@ static const field fields[] = {
     WHOLE(cmvn_window, 2, 1000000, "frames of the sliding window"),
     WHOLE(cmvn_min_window, 1, 1000000, "frames it has at least, at the beginning"),
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
-    MEAN(cmvn_prior, "mean to begin with, with cmvn = live: numbers with commas between; those that are missing are 0"),
+    MEAN(cmvn_prior,
+         "mean to begin with, with cmvn = live or sliding: numbers with commas between; those that are missing are 0"),
+    WHOLE(cmvn_prior_frames, 0, 1000000, "as many frames of the prior are in the sliding window, beside its own"),
     CHOICE(silence, silence_modes, "as-is | fill",
            "frames that hold nothing, digital zeros or noise of one unit: as they are; or not counted in means, and "
            "filled in"),

@@ -232,7 +232,7 @@ typedef struct packed_writer {
     trl__container_writer *container;
     record *records;
     size_t count, capacity;
-    char *frontend, *provenance;
+    char *provenance;
     XXH3_state_t *state;
 } packed_writer;
 
@@ -264,7 +264,7 @@ static int packed_commit(trl_feature_writer *writer, trl_error *err)
     if (code == 0)
         code = trl__container_add(p->container, "index", p->records, p->count * sizeof *p->records, err);
     if (code == 0)
-        code = trl__container_add(p->container, "frontend", p->frontend, strlen(p->frontend), err);
+        code = trl__container_add(p->container, "frontend", writer->frontend, strlen(writer->frontend), err);
     if (code == 0)
         code = trl__container_add(p->container, "provenance", p->provenance, strlen(p->provenance), err);
     if (code == 0) {
@@ -279,7 +279,6 @@ static void packed_discard(trl_feature_writer *writer)
     packed_writer *p = (packed_writer *)writer;
     trl__container_abort(p->container);
     trl__free(p->records);
-    trl__free(p->frontend);
     trl__free(p->provenance);
     trl__free(p->state);
     trl__free(p);
@@ -294,11 +293,10 @@ static int packed_create(const char *path, const trl_feature_writer_options *opt
     if (!p)
         return trl__fail_memory(err);
     p->base.class = &writer_class;
-    p->frontend = trl__strdup(options->frontend ? options->frontend : "");
     p->provenance = trl__strdup(options->provenance ? options->provenance : "");
     p->state = trl__alloc_aligned(1, sizeof *p->state);
-    int code = p->frontend && p->provenance && p->state ? trl__container_create(path, KIND, VERSION, &p->container, err)
-                                                        : trl__fail_memory(err);
+    int code = p->provenance && p->state ? trl__container_create(path, KIND, VERSION, &p->container, err)
+                                         : trl__fail_memory(err);
     if (code == 0)
         code = trl__container_begin(p->container, "frames", 1, err);
     if (code < 0) {

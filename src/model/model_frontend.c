@@ -21,6 +21,7 @@ int trl_model_read_frontend(const trl_model *model, int is_online, trl_frontend_
         description->cmvn_center = 0;
         description->cmvn_window = TRL__ONLINE_WINDOW;
         description->cmvn_min_window = TRL__ONLINE_LEAST;
+        description->cmvn_prior_frames = description->cmvn_prior.count > 0 ? TRL__ONLINE_PRIOR : 0;
     }
     return 0;
 }

@@ -137,10 +137,21 @@ static int trained_with(const char *description, char **text, trl_error *err)
     *text = NULL;
     int code = parse(description, &o, err);
     o.silence_mean.count = 0;
+    if (o.cmvn != TRL_CMVN_LIVE && o.cmvn_prior_frames == 0)
+        o.cmvn_prior.count = 0;
     if (code == 0)
         code = print(&o, text, err);
     trl_matrix_free(&o.transform);
     return code;
+}
+
+int trl__view_same(const char *description, const char *other)
+{
+    char *a = NULL, *b = NULL;
+    int same = trained_with(description, &a, NULL) == 0 && trained_with(other, &b, NULL) == 0 && strcmp(a, b) == 0;
+    trl__free(a);
+    trl__free(b);
+    return same;
 }
 
 int trl__view_from(const char *description, const char *base, trl__feature_view *v, trl_error *err)

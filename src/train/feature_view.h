@@ -46,6 +46,9 @@ int trl__view_describe(const trl__feature_view *view, const char *base, char **t
 /* The view under which a file made by `base` gives the frames that `description` would. */
 int trl__view_from(const char *description, const char *base, trl__feature_view *view, trl_error *err);
 
+/* Do the two describe the same frames of training? Means that were learnt from them are no difference. */
+int trl__view_same(const char *description, const char *other);
+
 /* How many static coefficients come first in each frame of a front end. */
 int trl__view_statics(const char *base, size_t *statics, trl_error *err);
 

@@ -26,10 +26,13 @@ static int extract(const trl_corpus *corpus, const trl_frontend *frontend, const
     int code = trl_feature_writer_open(path, &w, &writer, err);
     if (code < 0)
         return code;
+    trl_extract_summary summary;
     trl_extract_options e = trl_extract_defaults();
     e.channel = options->channel;
     e.skip_bad = options->skip_bad;
-    code = trl_extract_corpus(corpus, frontend, &e, pool, skipped, write_frames, writer, NULL, err);
+    code = trl_extract_corpus(corpus, frontend, &e, pool, skipped, write_frames, writer, &summary, err);
+    if (code == 0)
+        code = trl_feature_writer_learnt(writer, frontend, &summary.mean, err);
     if (code == 0)
         return trl_feature_writer_commit(writer, err);
     trl_feature_writer_abort(writer);
@@ -42,7 +45,7 @@ static int is_there(const char *path, const char *frontend)
     if (trl_feature_reader_open(path, &reader, NULL) < 0)
         return 0;
     const char *made_by = trl_feature_reader_frontend(reader);
-    int same = made_by && strcmp(made_by, frontend) == 0;
+    int same = made_by && trl__view_same(made_by, frontend);
     trl_feature_reader_close(reader);
     return same;
 }

@@ -43,6 +43,22 @@ train() {
 train plain
 train padded
 
+# The mean of training that streams begin with is that of the frames with sound, whoever made the features.
+expect 0 "$TRELLIS" features plain/sounds -o ark,t:plain.txt -q --set energy=none
+expect 0 "$TRELLIS" features padded/sounds -o padded.trf -q --set energy=none --set cmvn=speaker --set deltas=2 --set silence=fill
+expect 0 "$TRELLIS" train padded/sounds plain/lexicon.txt --features padded.trf -o extracted.trm -n 1 -q
+for model in plain padded extracted; do
+    expect 0 "$TRELLIS" features --model $model.trm --describe
+    prior=$(sed -n 's/^cmvn_prior = //p' <<<"$out")
+    python3 - plain.txt "$prior" <<'END' || wrong "$model: the prior is $prior"
+import sys
+rows = [[float(x) for x in line.split()[:13]] for line in open(sys.argv[1]) if "[" not in line]
+prior = [float(x) for x in sys.argv[2].split(",")]
+means = [sum(column) / len(rows) for column in zip(*rows)]
+assert len(prior) == 13 and all(abs(a - b) < 1 for a, b in zip(prior, means)), means
+END
+done
+
 # How many utterances are not as they were said, to the ear: OOSS EE sounds like OO SSEE.
 said=$(cd test/sounds && for lab in */*.lab; do echo "$(basename "$lab" .lab) $(tr -d ' ' <"$lab")"; done | sort)
 for model in plain padded; do
@@ -51,7 +67,7 @@ for model in plain padded; do
             # shellcheck disable=SC2086
             expect 0 "$TRELLIS" decode $model.trm $model.trg $corpus/sounds -q -o found.txt $way
             wrongs=$(diff <(echo "$said") <(sed 's/ /\t/; s/ //g; s/\t/ /' found.txt | sort) | grep -c '^>')
-            [ "$wrongs" -le 2 ] || wrong "$model $way $corpus: $wrongs of 24 utterances are not what was said"
+            [ "$wrongs" -le 1 ] || wrong "$model $way $corpus: $wrongs of 24 utterances are not what was said"
         done
     done
 done

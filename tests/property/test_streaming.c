@@ -208,7 +208,7 @@ static void test_parts_are_the_whole(void **state)
 /* ---- Sliding normalisation ---- */
 
 typedef struct sliding_case {
-    int window, least, center, variance;
+    int window, least, center, variance, prior; /* prior: frames of the mean 0.5, -2, 0, 0 … */
 } sliding_case;
 
 /* The frames that normalise frame t of n. Not centred: t - window … t, at the beginning at least the first `least`.
@@ -236,6 +236,8 @@ static double naive_value(const trl_matrix *rows, const sliding_case *c, long t,
         mean += (double)trl_matrix_row(rows, (size_t)s)[i] / (double)(to - from);
     for (long s = from; s < to; s++)
         spread += pow((double)trl_matrix_row(rows, (size_t)s)[i] - mean, 2) / (double)(to - from);
+    double prior = i == 0 ? 0.5 : i == 1 ? -2 : 0;
+    mean = (mean * (double)(to - from) + prior * c->prior) / (double)(to - from + c->prior);
     double x = (double)trl_matrix_row(rows, (size_t)t)[i] - mean;
     return c->variance ? x / sqrt(fmax(spread, 1e-10)) : x;
 }
@@ -243,14 +245,16 @@ static double naive_value(const trl_matrix *rows, const sliding_case *c, long t,
 static void test_sliding_normalisation(void **state)
 {
     (void)state;
-    const sliding_case cases[] = {{10, 5, 0, 0}, {10, 10, 0, 1}, {10, 1, 1, 0},  {11, 1, 1, 1},    {2, 2, 0, 0},
-                                  {3, 1, 1, 0},  {40, 30, 0, 1}, {40, 30, 1, 1}, {600, 100, 0, 0}, {600, 100, 1, 1}};
+    const sliding_case cases[] = {{10, 5, 0, 0, 0},    {10, 10, 0, 1, 0},   {10, 1, 1, 0, 0},  {11, 1, 1, 1, 0},
+                                  {2, 2, 0, 0, 0},     {3, 1, 1, 0, 0},     {40, 30, 0, 1, 0}, {40, 30, 1, 1, 0},
+                                  {600, 100, 0, 0, 0}, {600, 100, 1, 1, 0}, {20, 5, 0, 0, 7},  {20, 20, 1, 1, 100}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t n = 2; n < 110; n += n < 14 ? 1 : 31) {
             char settings[200];
             snprintf(settings, sizeof settings,
-                     "cmvn=sliding cmvn_window=%d cmvn_min_window=%d cmvn_center=%d cmvn_variance=%d", cases[c].window,
-                     cases[c].least, cases[c].center, cases[c].variance);
+                     "cmvn=sliding cmvn_window=%d cmvn_min_window=%d cmvn_center=%d cmvn_variance=%d "
+                     "cmvn_prior=0.5,-2 cmvn_prior_frames=%d",
+                     cases[c].window, cases[c].least, cases[c].center, cases[c].variance, cases[c].prior);
             trl_frontend *f = frontend_of(settings);
             trl_matrix rows = random_matrix(n, 13, 7), frames = finished(f, &rows, NULL);
             assert_int_equal(frames.rows, n);

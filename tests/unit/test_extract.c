@@ -162,6 +162,41 @@ static void check_against_single(const trl_frontend *f, const delivery *d, const
     trl_extractor_destroy(x);
 }
 
+/* The mean of all static rows. */
+static void check_mean(const trl_frontend *f, const trl_static_mean *mean, const trl_corpus *corpus)
+{
+    trl_extractor *x = extractor_of(f);
+    trl_matrix statics = {0};
+    for (size_t i = 0; i < GOOD; i++) {
+        float *samples;
+        size_t count;
+        trl_matrix of_one = {0};
+        assert_int_equal(trl_extract_samples(trl_corpus_get(corpus, i), f, 0, &samples, &count, &err), 0);
+        assert_int_equal(trl_extractor_begin_static(x, &err), 0);
+        assert_int_equal(trl_extractor_push(x, samples, count, &of_one, &err), 0);
+        assert_int_equal(trl_extractor_end(x, &of_one, &err), 0);
+        size_t rows = statics.rows;
+        trl_matrix both = {0};
+        assert_int_equal(trl_matrix_resize(&both, rows + of_one.rows, of_one.cols, &err), 0);
+        for (size_t t = 0; t < both.rows; t++)
+            memcpy(trl_matrix_row(&both, t), t < rows ? trl_matrix_row(&statics, t) : trl_matrix_row(&of_one, t - rows),
+                   of_one.cols * sizeof(float));
+        trl_matrix_free(&statics);
+        trl_matrix_free(&of_one);
+        trl_audio_free(samples);
+        statics = both;
+    }
+    assert_int_equal(mean->count, statics.cols);
+    for (size_t i = 0; i < statics.cols; i++) {
+        double sum = 0;
+        for (size_t t = 0; t < statics.rows; t++)
+            sum += (double)trl_matrix_row(&statics, t)[i] / (double)statics.rows;
+        assert_true(fabs(mean->value[i] - sum) < 1e-6);
+    }
+    trl_matrix_free(&statics);
+    trl_extractor_destroy(x);
+}
+
 static void test_same_for_all_threads(void **state)
 {
     (void)state;
@@ -178,6 +213,7 @@ static void test_same_for_all_threads(void **state)
             assert_int_equal(d.count, GOOD);
             trl_corpus *corpus = read_corpus(findings);
             check_against_single(f, &d, corpus);
+            check_mean(f, &summary.mean, corpus);
             size_t frames = 0;
             for (size_t i = 0; i < GOOD; i++)
                 frames += d.frames[i].rows;

@@ -101,12 +101,31 @@ static void test_for_use(void **state)
     trl_model_destroy(model);
 }
 
+/* A stream begins with the mean of training, where the model has it. */
+static void test_prior_of_a_stream(void **state)
+{
+    (void)state;
+    trl_frontend_options o;
+    trl_model *model = model_of("A a\nB b\n", 12, NULL);
+    for (int known = 0; known < 2; known++) {
+        const char *text = known ? "num_ceps = 4\ndeltas = 2\ncmvn = speaker\ncmvn_prior = 9,8,7,6\n"
+                                 : "num_ceps = 4\ndeltas = 2\ncmvn = speaker\n";
+        assert_int_equal(trl__model_set_text(&model->frontend, text, &err), 0);
+        assert_int_equal(trl_model_read_frontend(model, 0, &o, &err), 0);
+        assert_true(o.cmvn == TRL_CMVN_SPEAKER && o.cmvn_prior_frames == 0);
+        assert_int_equal(trl_model_read_frontend(model, 1, &o, &err), 0);
+        assert_true(o.cmvn == TRL_CMVN_SLIDING && (o.cmvn_prior_frames > 0) == known);
+    }
+    trl_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_means_are_found),
         cmocka_unit_test(test_no_mean),
         cmocka_unit_test(test_for_use),
+        cmocka_unit_test(test_prior_of_a_stream),
     };
     return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
