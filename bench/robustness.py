@@ -82,13 +82,6 @@ def insert(x, at):
     return np.concatenate([x[:at], zeros(3), x[at:]])
 
 
-def gap_in_pause(x, dice):
-    """Where 50 ms in the middle half are quietest."""
-    energy = np.convolve(x * x, np.ones(RATE // 20), "same")
-    quarter = len(x) // 4
-    return insert(x, quarter + int(np.argmin(energy[quarter:len(x) - quarter])))
-
-
 def gap_anywhere(x, dice):
     """In the very middle, more often than not within a word, which it tears in two."""
     return insert(x, len(x) // 2)
@@ -103,11 +96,12 @@ def band(x, dice):
     return scipy.signal.sosfiltfilt(scipy.signal.butter(6, [300, 3400], "bandpass", fs=RATE, output="sos"), x)
 
 
+BETWEEN = "3 s of zeros between two words"
 CONDITIONS = {
     "as it is": lambda x, dice: x,
     "0.5 s of zeros at both ends": pad,
     "0.5 s of noise of one unit at both ends": pad_faintly,
-    "3 s of zeros in a pause": gap_in_pause,
+    BETWEEN: None,  # where that is depends on the utterance
     "3 s of zeros in the very middle": gap_anywhere,
     "an offset of 1000": lambda x, dice: x + 1000,
     "20 dB quieter": lambda x, dice: x / 10,
@@ -130,6 +124,7 @@ class Corpus:
                  for name in ("wav.scp", "utt2spk", "text")}
         self.items = [(key, os.path.join(root, sound), table["utt2spk"][key], table["text"][key])
                       for key, sound in table["wav.scp"].items()]
+        self.between = {}  # id -> a sample between two words
 
     def only(self, wanted):
         self.items = [item for item in self.items if wanted(item[2])]
@@ -145,8 +140,10 @@ class Corpus:
         """The corpus with its sound changed, as a Kaldi folder."""
         os.makedirs(folder, exist_ok=True)
         rows = collections.defaultdict(list)
-        for number, (key, sound, speaker, text) in enumerate(self.items):
-            samples = CONDITIONS[condition](read_sound(sound), np.random.default_rng(number))
+        for number, (key, path, speaker, text) in enumerate(self.items):
+            sound = read_sound(path)
+            samples = (insert(sound, self.between.get(key, len(sound))) if condition == BETWEEN else
+                       CONDITIONS[condition](sound, np.random.default_rng(number)))
             write_sound(os.path.join(folder, key + ".wav"), samples, RATES.get(condition, RATE))
             rows["wav.scp"].append(f"{key} {key}.wav")
             rows["utt2spk"].append(f"{key} {speaker}")
@@ -251,6 +248,21 @@ class Bench:
             made[name] = (model, graph)
         return made
 
+    def find_boundaries(self, task, model):
+        """By forced alignment: of the places between two words that nearest to the middle of the words; behind all where there is one word."""
+        sound, aligned = self.path(task.name, "test"), self.path(task.name, "aligned")
+        task.test.write(sound, "as it is")
+        self.run("align", model, sound, task.lexicon, "-o", aligned, "--to", "ctm")
+        words = collections.defaultdict(list)
+        for line in open(os.path.join(aligned, "words.ctm"), encoding="utf-8"):
+            key, _, start, length = line.split()[:4]
+            words[key].append((float(start), float(start) + float(length)))
+        for key, spans in words.items():
+            places = [(end + start) / 2 for (_, end), (start, _) in zip(spans, spans[1:])] or [spans[-1][1]]
+            middle = (spans[0][0] + spans[-1][1]) / 2
+            task.test.between[key] = int(RATE * min(places, key=lambda place: abs(place - middle)))
+        subprocess.run(["rm", "-r", sound, aligned], check=True)
+
     def decode(self, task, models, condition):
         sound, words = self.path(task.name, "test"), self.path(task.name, "words.txt")
         task.test.write(sound, condition)
@@ -268,6 +280,7 @@ class Bench:
         if self.options.utterances:
             task.test.items = task.test.items[::max(1, len(task.test.items) // self.options.utterances)]
         models = self.models(task)
+        self.find_boundaries(task, next(iter(models.values()))[0])
         for condition in CONDITIONS:
             if condition == "as it is" or not self.options.conditions or condition in self.options.conditions:
                 self.decode(task, models, condition)

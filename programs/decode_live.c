@@ -269,8 +269,9 @@ static int open_all(live_job *j, const trl_model *model, const trl_graph *graph,
     code = trl_audio_stream_open(live->path, &o, &info, &j->sound, err);
     if (code == 0 && info.rate < o.rate)
         cli_say(live->common,
-                "%s: recorded at %g Hz, less than the model's %g Hz: its filters above %g Hz hear nothing", live->path,
-                info.rate, o.rate, info.rate / 2);
+                "%s: recorded at %g Hz, less than the model's %g Hz: its filters above %g Hz hear nothing; expect more "
+                "errors",
+                live->path, info.rate, o.rate, info.rate / 2);
     if (code == 0 && info.channels > 1 && live->channel == TRL_CHANNEL_UNSAID)
         cli_say(live->common, "%s: has %d channels; the first one is taken (--channel chooses)", live->path,
                 info.channels);

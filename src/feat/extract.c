@@ -232,7 +232,8 @@ static int warn_of_rate(const extraction *x, trl_error *err)
         return 0;
     return trl_findings_add(x->skipped, TRL_FINDING_RATE, u->path, 0, u->id, err,
                             "%zu utterance%s recorded at less than the front end's %g Hz%s; its filters above %g Hz "
-                            "hear nothing there; a front end with rate=%g fits.",
+                            "hear nothing there. A model of sound with them makes more errors without; one trained "
+                            "with rate=%g fits.",
                             s->upsampled, s->upsampled == 1 ? " was" : "s were", trl_frontend_get(x->frontend)->rate,
                             s->upsampled == 1 ? "" : ", this one first", s->lowest_rate / 2, s->lowest_rate);
 }
