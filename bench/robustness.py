@@ -1,7 +1,7 @@
 """What do silence, offset, level, clipping, coarse samples and narrow bands cost? Word errors of the same utterances, changed in one way at a time.
 
 usage: build/venv/bin/python bench/robustness.py [--quick] [--trellis PROGRAM] [--shared DIR] [--folder DIR] [--json FILE]
-                                                 [--models mono,sat,en-us] [--conditions NAME,…] [--utterances N] [--development]
+                                                 [--models mono,sat,en-us] [--condition NAME …] [--utterances N] [--development]
 
 Models: mono is `trellis train`, sat is `--stages mono,tri,lda,sat`, both of the corpus's own training part and with defaults; en-us is
 Debian's (package pocketsphinx-en-us; left out where it is not installed). "padded" models are trained on the training part with half a
@@ -306,7 +306,7 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true", help="AN4 alone")
     parser.add_argument("--models", default="mono,mono-padded,sat,sat-padded,en-us", type=lambda s: s.split(","))
-    parser.add_argument("--conditions", type=lambda s: s.split(","))
+    parser.add_argument("--condition", dest="conditions", action="append", help="beside the sound as it is; may be repeated; default: all")
     parser.add_argument("--utterances", type=int, help="of the test part, about; default: all")
     parser.add_argument("--development", action="store_true")
     options = parser.parse_args()
