@@ -247,11 +247,29 @@ static void move_window(trl__sliding *s, int64_t from, int64_t to)
         add_row(s->sums, ring_row(s, s->to - 1), -1);
 }
 
+/* A window whose mean is so many of its deviations from the prior, in some coefficient, is of another channel than the prior's. AN4's test
+ * utterances are 2.0 away at most, at 8 kHz 5 and more, within 300 to 3400 Hz 2.9. */
+#define FOREIGN 2.5
+
+static int is_foreign(const trl__sliding *s)
+{
+    double frames = s->sums->frames;
+    for (size_t i = 0; i < s->sums->dim; i++) {
+        double mean = s->sums->sum[i] / frames, spread = s->sums->square[i] / frames - mean * mean;
+        double off = trl__mean_value(&s->options->cmvn_prior, i) - mean;
+        if (off * off > FOREIGN * FOREIGN * fmax(spread, 1e-10))
+            return 1;
+    }
+    return 0;
+}
+
 /* As if frames of the prior were in the window, whose variance is its own. */
 static void mix_prior(trl__sliding *s)
 {
     double prior = s->options->cmvn_prior_frames, frames = s->sums->frames;
-    for (size_t i = 0; prior > 0 && i < s->sums->dim; i++) {
+    if (prior == 0 || is_foreign(s))
+        return;
+    for (size_t i = 0; i < s->sums->dim; i++) {
         double mean = (s->sums->sum[i] + prior * trl__mean_value(&s->options->cmvn_prior, i)) / (frames + prior);
         s->offset[i] = (float)(-mean * (double)s->scale[i]);
     }

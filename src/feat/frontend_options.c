@@ -104,7 +104,8 @@ static const field fields[] = {
     SWITCH(cmvn_center, "the window lies around the frame, not before it"),
     MEAN(cmvn_prior,
          "mean to begin with, with cmvn = live or sliding: numbers with commas between; those that are missing are 0"),
-    WHOLE(cmvn_prior_frames, 0, 1000000, "as many frames of the prior are in the sliding window, beside its own"),
+    WHOLE(cmvn_prior_frames, 0, 1000000,
+          "as many frames of the prior are in the sliding window beside its own, unless that is far from it"),
     CHOICE(silence, silence_modes, "as-is | fill",
            "frames that hold nothing, digital zeros or noise of one unit: as they are; or not counted in means, and "
            "filled in"),
