@@ -21,7 +21,7 @@ struct values {
     cli_common common;
     corpus_input corpus;
     const char *output, *to, *lattice, *likelihoods, *utterance, *device, *search, *likelihood_mode;
-    int resume, no_adapt, most_active, least_active, nbest, no_confidence, mbr;
+    int resume, no_adapt, most_active, least_active, nbest, no_confidence, mbr, subsampling;
     double beam, lattice_beam, word_beam, acoustic_scale, language_scale, word_penalty, posterior_scale;
     int online, partial, pid;
     double raw, follow, pause;
@@ -97,6 +97,7 @@ static int set_options(job *j)
     o->mbr = v->mbr;
     o->skip_bad = v->corpus.skip_bad;
     o->likelihoods = v->likelihoods;
+    o->subsampling = v->subsampling;
     o->only = v->utterance;
     o->device = v->device;
     o->online = v->online;
@@ -515,6 +516,7 @@ static int run(void *values, int count, char **arguments)
 }
 
 static const struct values defaults = {.nbest = 10,
+                                       .subsampling = 1,
                                        .beam = 13,
                                        .lattice_beam = 6,
                                        .most_active = 7000,
@@ -556,6 +558,8 @@ static const cli_option options[] = {
      "factor on all costs for confidences and --mbr (default 0.6): smaller means less sure"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "FILE",
      "log-likelihoods of the model's tied states from a feature file (Kaldi's .ark or .scp …), a matrix per utterance"},
+    {"subsampling", 0, CLI_INT, offsetof(struct values, subsampling), "K",
+     "a row of --likelihoods stands for K of the model's frames, as of networks that write every third (default 1)"},
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},
     {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
      "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
@@ -619,6 +623,10 @@ const cli_command cmd_decode = {
         "A confidence is the probability of the word at its place, among all paths of the lattice. --mbr chooses the "
         "words with the least expected number of wrong words; they may be those of no path.\n\n"
         "Times are seconds from the start of the sound file.\n\n"
+        "With --likelihoods the sound is not read, but where it is there its length is compared: a matrix with other "
+        "rows than the sound has room for is an error that has both lengths. Two rows may be missing and one may be "
+        "too many, since networks differ at the ends. With --subsampling K, row t (from 0) stands for the K frames "
+        "from K t on and begins where they do.\n\n"
         "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. "
         "What "
         "is left within --lattice-beam of the best path is a lattice. The best words are chosen from that: they have "

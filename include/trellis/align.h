@@ -13,6 +13,8 @@
  * Times are seconds from the start of the utterance (add utterance->start for the sound file). A frame's window is
  * longer than the step to the next: the boundary between frames t - 1 and t is put half way between the centres of
  * their windows, at t * shift + (length - shift) / 2; the first segment begins at 0 and the last ends with the sound.
+ * Where a row of likelihoods stands for K frames (subsampling), rows are what is called frames here, and row t begins
+ * where frame t * K does.
  *
  * The confidence of a word or phone is the mean, over its frames, of the posterior probability that the frame belongs
  * to it: the sum over all paths within the margin that are in this word (phone) at that frame, divided by the sum over
@@ -72,7 +74,8 @@ typedef struct trl_align_options {
     int confidence_margin;   /* frames around the path for the posteriors; default 20 */
     int confidence;          /* 0: don't compute them */
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
-    const char *only;        /* this utterance alone; NULL: all */
+    int subsampling; /* a row of likelihoods stands for so many frames, 1 to 100; default 1; other lengths than the sound's are an error where there is sound */
+    const char *only; /* this utterance alone; NULL: all */
     int adapt; /* how often transforms of the speakers are estimated for a model that wants adapted frames; default 2; 0: never */
     const char *device; /* "cpu", "cpu:ref" …; NULL: cpu */
     trl_kept *kept;     /* results are kept there, and taken from there; NULL, the default: nowhere; see kept.h */

@@ -62,6 +62,7 @@ typedef struct trl_decode_options {
     int channel;         /* see extract.h */
     int skip_bad;        /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *likelihoods; /* feature file of log-likelihoods, a column per tied state; NULL: the model's */
+    int subsampling;         /* frames that a row of likelihoods stands for, see align.h; default 1 */
     const char *only;        /* this utterance alone; NULL: all */
     int adapt;               /* how often transforms of speakers are estimated; see align.h; default 2; 0: never */
     int online;              /* 1: frames as a stream has them, see decode_stream.h; default 0 */

@@ -47,6 +47,8 @@ TRL_BEGIN_DECLS
     X(TRL_FINDING_ENCODING, "encoding", 1, "save the file as UTF-8")                                                   \
     X(TRL_FINDING_UNALIGNED, "unaligned", 1, "check that this transcript belongs to this sound")                       \
     X(TRL_FINDING_NO_LIKELIHOODS, "no-likelihoods", 1, "compute likelihoods for this utterance too")                   \
+    X(TRL_FINDING_LIKELIHOOD_LENGTH, "likelihood-length", 1,                                                           \
+      "compute likelihoods of this very sound, and say with --subsampling how many frames a row stands for")           \
     X(TRL_FINDING_NO_NBEST, "no-nbest", 1, "decode this utterance too, or take it out of the corpus")                  \
     X(TRL_FINDING_MISFIT, "misfit", 0, "listen whether this is what is said")                                          \
     X(TRL_FINDING_QUESTION, "unknown-unit", 0, "use the names of the lexicon's phones in the questions")               \

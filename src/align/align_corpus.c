@@ -3,6 +3,7 @@
 #include "align/align_visit.h"
 #include "align/fit.h"
 #include "align/kept_alignment.h"
+#include "align/likelihood_length.h"
 #include "align/unit_map.h"
 #include "align/unknown_words.h"
 #include "align/written_segments.h"
@@ -56,6 +57,7 @@ trl_align_options trl_align_defaults(void)
                                .beam = 400,
                                .acoustic_scale = 0.1,
                                .confidence_margin = 20,
+                               .subsampling = 1,
                                .confidence = 1,
                                .adapt = 2};
 }
@@ -73,12 +75,13 @@ int trl_align_options_check(const trl_align_options *o, trl_error *err)
                          o->confidence_margin);
     if (o->adapt < 0)
         return trl__fail(err, TRL_EINVAL, "adapt is %d estimates; it must not be negative", o->adapt);
-    return 0;
+    return trl__subsampling_check(o->subsampling, o->likelihoods, err);
 }
 
 static trl__passes_options passes_options(const trl_align_options *o)
 {
     return (trl__passes_options){.likelihoods = o->likelihoods,
+                                 .subsampling = o->subsampling,
                                  .only = o->only,
                                  .device = o->device,
                                  .channel = o->channel,
@@ -160,8 +163,6 @@ static int find_path(const alignment_job *j, const trl__pass_frames *f, trl_erro
         s->outcome = PASSED_OVER;
         return 0;
     }
-    if (s->frames == 0)
-        return refuse(j, f, TRL_FINDING_UNALIGNED, TRL_EINVAL, "the file of likelihoods has no frames for it");
     if (!f->utterance->text)
         return refuse(j, f, TRL_FINDING_NO_TRANSCRIPT, TRL_EINVAL, "there is no transcript");
     int code = trl__transcript_split(&s->words, j->lexicon, f->utterance->text, err);

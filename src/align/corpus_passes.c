@@ -1,5 +1,6 @@
 #include "align/corpus_passes.h"
 
+#include "align/likelihood_length.h"
 #include "align/likelihood_reader.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -25,7 +26,8 @@ struct trl__passes {
     const trl_corpus *corpus;
     trl_pool *pool;
     trl__passes_options options;
-    trl_frontend_options description;
+    trl_frontend_options frame_description,
+        description;        /* description: of what the passes get, frames or rows of likelihoods */
     trl_frontend *frontend; /* NULL: likelihoods */
     trl__device *device;
     trl__parameters *parameters, *adapted_parameters; /* for frames as they come; NULL: no such frames */
@@ -176,12 +178,25 @@ trl__adaptation *trl__passes_adaptation(trl__passes *p)
 
 /* ---- likelihoods ---- */
 
+/* Refuses the slot where its utterance's sound has another length. *seconds: of sound; 0: not known. */
+static int compare_length(trl__passes *p, const slot *s, size_t index, double *seconds, trl_error *err)
+{
+    trl_error why;
+    int known = trl__utterance_seconds(s->utterance, seconds, err);
+    if (known <= 0)
+        return known;
+    int code = trl__likelihood_length_check(p->options.likelihoods, s->likelihoods.rows, &p->frame_description,
+                                            p->options.subsampling, *seconds, &why);
+    return code < 0 ? trl__passes_refuse(p, index, TRL_FINDING_LIKELIHOOD_LENGTH, code, why.text) : 0;
+}
+
 static int work_on_slot(void *user, size_t index, int worker, trl_error *err)
 {
     trl__passes *p = user;
     const slot *s = &p->slots[index];
     trl__pass_frames f = {.utterance = s->utterance, .matrix = &s->likelihoods, .slot = index, .worker = worker};
-    return s->code < 0 ? 0 : p->pass->work(p->pass->user, &f, err);
+    int code = s->code < 0 ? 0 : compare_length(p, s, index, &f.seconds, err);
+    return code < 0 || s->code < 0 ? code : p->pass->work(p->pass->user, &f, err);
 }
 
 static int is_wanted(const trl__passes *p, const trl_utterance *u, int *code, trl_error *err)
@@ -203,9 +218,9 @@ static int fill_slot(trl__passes *p, trl__likelihood_reader *r, size_t number, s
     s->utterance = trl_corpus_get(p->corpus, number);
     s->code = 0;
     int found = trl__likelihood_reader_find(r, number, &s->likelihoods, err);
-    if (found != 0)
+    if (found < 0 || (found > 0 && s->likelihoods.rows > 0))
         return found < 0 ? found : 0;
-    snprintf(why, sizeof why, "%s has nothing for it", p->options.likelihoods);
+    snprintf(why, sizeof why, "%s has %s for it", p->options.likelihoods, found ? "a matrix without rows" : "nothing");
     return trl__passes_refuse(p, slot_index, TRL_FINDING_NO_LIKELIHOODS, TRL_ENOENT, why);
 }
 
@@ -263,8 +278,12 @@ int trl__passes_run(trl__passes *p, const trl__pass *pass, trl_findings *skipped
 static int read_frontend(trl__passes *p, trl_error *err)
 {
     const trl__passes_options *o = &p->options;
-    return o->likelihoods ? trl_model_read_frontend(p->model, o->online, &p->description, err)
-                          : trl__model_frontend_make(p->model, o->online, &p->description, &p->frontend, err);
+    if (!o->likelihoods)
+        return trl__model_frontend_make(p->model, o->online, &p->description, &p->frontend, err);
+    int code = trl_model_read_frontend(p->model, o->online, &p->description, err);
+    p->frame_description = p->description; /* the transform is that one's */
+    trl__subsample(&p->description, o->subsampling);
+    return code;
 }
 
 static int load_model(trl__passes *p, trl_error *err)

@@ -11,7 +11,8 @@
  * A model for adapted frames is brought to each speaker first (adapt_pass.h). In every pass, utterances of speakers who have a transform are
  * adapted and go with the model's mixtures, all others with the mixtures for frames as they come.
  *
- * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads work on a batch.
+ * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads work on a batch. Where there is
+ * sound, its length is compared with theirs.
  */
 #ifndef TRL_ALIGN_CORPUS_PASSES_H
 #define TRL_ALIGN_CORPUS_PASSES_H
@@ -26,6 +27,7 @@
 
 typedef struct trl__passes_options {
     const char *likelihoods; /* file of a matrix per utterance; NULL: sound */
+    int subsampling;         /* with likelihoods: frames that a row stands for */
     const char *only;        /* this utterance alone; NULL: all */
     const char *device;      /* NULL: cpu */
     int channel, skip_bad;   /* see extract.h */
@@ -69,9 +71,9 @@ int trl__passes_create(const trl_model *model, const trl_corpus *corpus, const t
 void trl__passes_destroy(trl__passes *passes);
 
 trl__device *trl__passes_device(const trl__passes *passes);
-const trl_frontend_options *trl__passes_frontend(const trl__passes *passes);
-int trl__passes_workers(const trl__passes *passes);  /* workers are numbered below this … */
-size_t trl__passes_slots(const trl__passes *passes); /* … and slots below this */
+const trl_frontend_options *trl__passes_frontend(const trl__passes *passes); /* of what `work` gets as frames */
+int trl__passes_workers(const trl__passes *passes);                          /* workers are numbered below this … */
+size_t trl__passes_slots(const trl__passes *passes);                         /* … and slots below this */
 
 /* Nothing to do where nobody can be adapted. In `work`, a path goes to trl__adaptation_gather of this adaptation; utterances of speakers who have no transform
  * after the first pass don't come again, since they won't get one. What is left out here is left out again at the end, and named then. */

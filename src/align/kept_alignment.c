@@ -12,7 +12,7 @@ uint64_t trl__alignment_job(const trl_model *model, const trl_lexicon *lexicon, 
                             const trl_align_options *o)
 {
     const double numbers[] = {o->beam,  o->acoustic_scale, o->confidence_margin, o->confidence,
-                              o->adapt, o->channel,        o->unknown_words};
+                              o->adapt, o->channel,        o->unknown_words,     o->subsampling};
     const char *texts[] = {trl_version(), o->likelihoods, o->only, o->device ? o->device : "cpu"};
     const uint64_t own = trl__model_hash(model);
     uint64_t h = XXH3_64bits_withSeed(numbers, sizeof numbers, own);

@@ -2,6 +2,7 @@
  * words of the lattice. Passes that adapt to speakers go along the best paths. */
 #include "align/corpus_passes.h"
 #include "align/segments.h"
+#include "align/likelihood_length.h"
 #include "base/fail.h"
 #include "base/log_write.h"
 #include "base/memory.h"
@@ -59,6 +60,7 @@ trl_decode_options trl_decode_defaults(void)
                                 .least_active = o.least_active,
                                 .acoustic_scale = o.acoustic_scale,
                                 .posterior_scale = TRL_POSTERIOR_SCALE,
+                                .subsampling = 1,
                                 .adapt = 2,
                                 .search_threads = 1,
                                 .likelihood_mode = TRL_LIKELIHOODS_AUTO,
@@ -115,12 +117,14 @@ int trl_decode_options_check(const trl_decode_options *o, trl_error *err)
                          o->search_threads, o->score_threads, TRL__TEAM_MOST);
     if (!(o->ahead > 0 && o->ahead <= 3600))
         return trl__fail(err, TRL_EINVAL, "ahead is %g s; it may be more than 0, up to 3600", o->ahead);
-    return trl__decode_options_check(&search, err);
+    int code = trl__subsampling_check(o->subsampling, o->likelihoods, err);
+    return code < 0 ? code : trl__decode_options_check(&search, err);
 }
 
 static trl__passes_options passes_options(const trl_decode_options *o)
 {
     return (trl__passes_options){.likelihoods = o->likelihoods,
+                                 .subsampling = o->subsampling,
                                  .only = o->only,
                                  .device = o->device,
                                  .channel = o->channel,

@@ -18,7 +18,7 @@ static uint64_t hash_options(const trl_decode_options *o)
     const double numbers[] = {
         o->beam,           o->lattice_beam, o->word_beam,       o->most_active, o->least_active, o->acoustic_scale,
         o->language_scale, o->word_penalty, o->posterior_scale, o->lattice,     o->confidence,   o->mbr,
-        o->channel,        o->adapt,        o->online};
+        o->channel,        o->adapt,        o->online,          o->subsampling};
     const char *texts[] = {trl_version(), o->likelihoods, o->only, o->device ? o->device : "cpu"};
     uint64_t h = XXH3_64bits(numbers, sizeof numbers);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
