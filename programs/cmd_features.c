@@ -2,10 +2,12 @@
 #include "cli.h"
 #include "corpus_input.h"
 #include "frontend_input.h"
+#include "kept_output.h"
 #include "plot.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <trellis/audio.h>
 #include <trellis/extract.h>
 #include <trellis/feature_file.h>
@@ -18,7 +20,7 @@ struct values {
     frontend_input frontend;
     corpus_input corpus;
     const char *output, *plot, *utterance;
-    int describe;
+    int describe, resume;
 };
 
 /* HTK's code for what the frames are, with qualifiers; USER (9) for what HTK has no name for. */
@@ -44,6 +46,7 @@ typedef struct job {
     trl_corpus *corpus;
     trl_pool *pool;
     trl_feature_writer *writer; /* NULL: nothing is written */
+    kept_output kept;
     int channel;
     const char *drawn; /* the utterance to draw; NULL: none */
     trl_matrix drawn_frames;
@@ -85,15 +88,6 @@ static int open_writer(job *j)
     return trl_feature_writer_open(j->values->output, &w, &j->writer, &err) < 0 ? cli_failure(&err) : 0;
 }
 
-static void say_summary(const job *j, const trl_extract_summary *s)
-{
-    if (j->values->output)
-        cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
-                s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
-                j->values->output);
-    corpus_input_warn(&j->values->common, j->findings);
-}
-
 /* Of the place where features go, FILE or ark,scp:FILE,FILE, the first file; NULL: none. */
 static char *output_file(const char *place)
 {
@@ -106,6 +100,34 @@ static char *output_file(const char *place)
     return file;
 }
 
+static int is_stream(const char *file)
+{
+    struct stat status;
+    return !cli_is_plain_file(file) && (stat(file, &status) != 0 || !S_ISDIR(status.st_mode));
+}
+
+/* Beside the file or folder of the features; a stream has nothing beside it. */
+static int open_kept(job *j)
+{
+    char *output = output_file(j->values->output);
+    int code = 0;
+    if (output && !is_stream(output))
+        code = kept_output_open(&j->kept, &j->values->common, output, j->values->resume);
+    else if (j->values->resume)
+        code = cli_usage_error(&cmd_features, "--resume goes on with an output that is a file or a folder: say -o");
+    free(output);
+    return code;
+}
+
+static void say_summary(const job *j, const trl_extract_summary *s)
+{
+    if (j->values->output)
+        cli_say(&j->values->common, "%zu utterance%s, %zu frames of %d values, %.1f minutes of sound -> %s",
+                s->utterances, s->utterances == 1 ? "" : "s", s->frames, trl_frontend_dim(j->frontend), s->seconds / 60,
+                j->values->output);
+    corpus_input_warn(&j->values->common, j->findings);
+}
+
 static int extract(job *j)
 {
     trl_error err;
@@ -114,6 +136,7 @@ static int extract(job *j)
     o.channel = j->channel;
     o.skip_bad = j->values->corpus.skip_bad;
     o.only = j->writer ? NULL : j->drawn;
+    o.kept = j->kept.kept;
     o.progress = j->writer ? cli_progress(&j->values->common, "features", "utt", trl_corpus_count(j->corpus)) : NULL;
     int failed =
         trl_extract_corpus(j->corpus, j->frontend, &o, j->pool, j->findings, use_frames, j, &summary, &err) < 0;
@@ -125,7 +148,8 @@ static int extract(job *j)
         j->writer = NULL;
     }
     if (failed)
-        return cli_failure(&err);
+        return kept_output_failure(&j->kept, &err);
+    kept_output_done(&j->kept);
     say_summary(j, &summary);
     char *output = output_file(j->values->output);
     int code = corpus_input_skipped(j->findings, summary.skipped, output);
@@ -189,7 +213,9 @@ static int prepare(job *j, const char *path)
         code = corpus_input_read(path, &o, j->values->corpus.skip_bad, &j->findings, &j->corpus);
     if (code == 0)
         code = choose_drawn(j, path);
-    return code == 0 ? open_writer(j) : code;
+    if (code == 0)
+        code = open_writer(j);
+    return code == 0 ? open_kept(j) : code;
 }
 
 static int run(void *values, int count, char **arguments)
@@ -211,6 +237,7 @@ static int run(void *values, int count, char **arguments)
         }
     }
     trl_feature_writer_abort(j.writer);
+    kept_output_close(&j.kept);
     trl_matrix_free(&j.drawn_frames);
     trl_corpus_destroy(j.corpus);
     trl_findings_destroy(j.findings);
@@ -235,6 +262,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct values, output), "PLACE",
      "where the features go: x.trf (packed, the form training reads), x.ark, ark,scp:x.ark,x.scp, ark,t:x.txt, "
      "htk:DIR, npy:DIR"},
+    KEPT_OUTPUT_OPTION(struct values),
     FRONTEND_INPUT_OPTIONS(struct values, frontend),
     {"model", 0, CLI_TEXT, offsetof(struct values, frontend.model), "MODEL",
      "the front end of this model, in place of a preset: frames that fit it"},
@@ -257,6 +285,9 @@ const cli_command cmd_features = {
         "features of every utterance with all cores, and writes them in the order of the corpus. The result "
         "is the same for every "
         "number of threads.\n\n"
+        "Utterances that are done are kept in OUTPUT.part, beside the file or folder, until all are: after an "
+        "interruption the same command with --resume goes on, and ends with the same bytes. OUTPUT.part takes about as "
+        "much room as the features, and goes away at the end.\n\n"
         "The front end is one plain description: a preset, a file, and single settings, each over the one "
         "before. It is stored in "
         "packed files and in models. --describe prints it.\n\n"

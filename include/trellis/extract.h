@@ -15,6 +15,7 @@
 
 #include <trellis/corpus.h>
 #include <trellis/frontend.h>
+#include <trellis/kept.h>
 
 TRL_BEGIN_DECLS
 
@@ -25,6 +26,8 @@ typedef struct trl_extract_options {
     int skip_bad; /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *only; /* deliver this utterance alone (its speaker is still read where CMVN needs it); NULL: all */
     trl_progress *progress; /* counts utterances; may be NULL */
+    trl_kept *
+        kept; /* what is made of the sound is kept there, and taken from there; NULL, the default: nowhere; see kept.h */
 } trl_extract_options;
 
 typedef struct trl_extract_summary {

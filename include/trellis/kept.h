@@ -1,11 +1,11 @@
 /* Results of utterances that are done, kept beside the output until it is complete, so that an interruption, however it comes, loses none of them.
  *
  *     trl_kept_open("words.txt.part", resume, &kept, &err);
- *     options.kept = kept;                                // of trl_decode_corpus
+ *     options.kept = kept;                                // of trl_decode_corpus, trl_align_corpus, trl_extract_corpus
  *     …                                                   // what was kept is delivered without being made again
  *     trl_kept_close(kept, 1);                            // all is done: the file goes away
  *
- * With `resume`, what an earlier run has kept counts, if it was made with the same model, graph, utterances and options; the results delivered are the same,
+ * With `resume`, what an earlier run has kept counts, if it was made with the same model, graph, front end, utterances and options; the results delivered are the same,
  * bit by bit. The file is locked while it is open.
  */
 #ifndef TRELLIS_KEPT_H

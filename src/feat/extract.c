@@ -3,6 +3,8 @@
  * One pass where the speaker's sums are not needed. Otherwise the first pass writes static rows to a temporary file and
  * adds them to their speaker in corpus order (so that the sums do not depend on the threads), and the second pass
  * finishes them.
+ *
+ * What the pass that reads the sound makes of an utterance, frames or static rows, is kept where the caller wants it.
  */
 #include "base/fail.h"
 #include "base/hash_map.h"
@@ -12,6 +14,7 @@
 #include "base/temporary_file.h"
 #include "feat/cmvn.h"
 #include "feat/extract_work.h"
+#include "feat/kept_frames.h"
 
 #include <trellis/audio.h>
 
@@ -29,16 +32,10 @@ typedef struct worker {
     float samples[BLOCK];
 } worker;
 
-/* The sound of an utterance: how long, and the rate and channels of its file. */
-typedef struct heard {
-    double seconds, rate;
-    int channels;
-} heard;
-
 typedef struct slot {
     trl_matrix frames;
     trl_cmvn *sums; /* of the static rows; not with speakers, who have theirs */
-    heard sound;
+    trl__heard sound;
     int code; /* of an utterance that could not be used */
     int is_too_short;
     trl_error why;
@@ -48,7 +45,7 @@ typedef struct slot {
 typedef struct spooled {
     uint64_t offset;
     size_t rows;
-    heard sound;
+    trl__heard sound;
 } spooled;
 
 typedef struct extraction {
@@ -65,8 +62,9 @@ typedef struct extraction {
     int worker_count;
     slot *slots;
     size_t slot_count;
-    trl_cmvn **speakers; /* sums per speaker; NULL without them */
-    trl_cmvn *all;       /* sums of all that was delivered */
+    trl__kept_bytes bytes; /* of frames to be kept */
+    trl_cmvn **speakers;   /* sums per speaker; NULL without them */
+    trl_cmvn *all;         /* sums of all that was delivered */
     FILE *spool;
     uint64_t spool_size;
     spooled *places;
@@ -131,7 +129,7 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     if (s->is_too_short)
         return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
                          (unsigned long long)samples);
-    s->sound = (heard){(double)samples / a.rate, info.rate, info.channels};
+    s->sound = (trl__heard){(double)samples / a.rate, info.rate, info.channels};
     return code;
 }
 
@@ -163,18 +161,59 @@ static int work_on(const extraction *x, size_t item, size_t slot_index, int work
     return x->work.work(x->work.user, u, &s->frames, s->sound.seconds, slot_index, worker_index, err);
 }
 
-static int produce_frames(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
+/* ---- what is kept ---- */
+
+/* What is made of the sound in the pass that reads it. */
+static size_t kept_dim(const extraction *x)
 {
-    extraction *x = user;
-    worker *w = &x->workers[worker_index];
-    slot *s = &x->slots[slot_index];
-    int code = read_statics(x, w, utterance_of(x, item), s, err);
+    return (size_t)(x->speakers ? trl_frontend_static_dim(x->frontend) : trl_frontend_dim(x->frontend));
+}
+
+/* 1: the utterance was done before, and the slot has it; 0: it is to be made. */
+static int take_kept(const extraction *x, const trl_utterance *u, slot *s, trl_error *err)
+{
+    const trl_kept *kept = x->options.kept;
+    size_t size;
+    const unsigned char *bytes = kept ? trl__kept_find(kept, u->id, &size) : NULL;
+    if (!bytes)
+        return 0;
+    s->code = 0;
+    s->is_too_short = 0;
+    int code = trl__frames_take(bytes, size, kept_dim(x), &s->sound, s->sums, &s->frames, err);
+    return code < 0 ? code : 1;
+}
+
+static int keep(extraction *x, const trl_utterance *u, const slot *s, trl_error *err)
+{
+    trl_kept *kept = x->options.kept;
+    size_t size;
+    if (!kept || trl__kept_find(kept, u->id, &size))
+        return 0;
+    int code = trl__frames_put(&s->sound, s->sums, &s->frames, &x->bytes, err);
+    return code < 0 ? code : trl__kept_add(kept, u->id, x->bytes.bytes, x->bytes.size, err);
+}
+
+/* ---- one pass ---- */
+
+static int make_frames(const extraction *x, worker *w, const trl_utterance *u, slot *s, trl_error *err)
+{
+    int code = read_statics(x, w, u, s, err);
     if (code == 0) {
         trl__cmvn_clear(s->sums);
         trl_cmvn_add(s->sums, &w->statics);
         code = trl_extractor_finish(w->extractor, &w->statics, NULL, &s->frames, err);
     }
-    code = settle(s, code, err);
+    return settle(s, code, err);
+}
+
+static int produce_frames(void *user, size_t item, size_t slot_index, int worker_index, trl_error *err)
+{
+    extraction *x = user;
+    slot *s = &x->slots[slot_index];
+    const trl_utterance *u = utterance_of(x, item);
+    int code = take_kept(x, u, s, err);
+    if (code == 0)
+        code = make_frames(x, &x->workers[worker_index], u, s, err);
     return code < 0 ? code : work_on(x, item, slot_index, worker_index, err);
 }
 
@@ -255,7 +294,8 @@ static int consume_frames(void *user, size_t item, size_t slot_index, trl_error 
     x->summary.seconds += s->sound.seconds;
     note_rate(x, u, s->sound.rate);
     note_channels(x, u, s->sound.channels);
-    return x->work.use(x->work.user, u, &s->frames, slot_index, err);
+    int code = x->speakers ? 0 : keep(x, u, s, err);
+    return code < 0 ? code : x->work.use(x->work.user, u, &s->frames, slot_index, err);
 }
 
 /* ---- two passes, for speaker normalisation ---- */
@@ -265,7 +305,11 @@ static int produce_statics(void *user, size_t item, size_t slot_index, int worke
     extraction *x = user;
     worker *w = &x->workers[worker_index];
     slot *s = &x->slots[slot_index];
-    int code = read_statics(x, w, utterance_of(x, item), s, err);
+    const trl_utterance *u = utterance_of(x, item);
+    int code = take_kept(x, u, s, err);
+    if (code != 0)
+        return code < 0 ? code : 0;
+    code = read_statics(x, w, u, s, err);
     trl_matrix swapped = s->frames; /* the slot keeps the rows, the worker takes the slot's memory */
     s->frames = w->statics;
     w->statics = swapped;
@@ -281,6 +325,9 @@ static int consume_statics(void *user, size_t item, size_t slot_index, trl_error
         trl_progress_add(x->options.progress, 1);
         return skip_or_fail(x, u, s, err);
     }
+    int code = keep(x, u, s, err);
+    if (code < 0)
+        return code;
     trl_cmvn_add(x->speakers[u->speaker_index], &s->frames);
     x->places[item] = (spooled){x->spool_size, s->frames.rows, s->sound};
     size_t values = s->frames.rows * s->frames.cols;
@@ -444,6 +491,7 @@ static void clean_up(extraction *x)
     trl__free(x->speakers);
     trl__free(x->places);
     trl__free(x->items);
+    trl__free(x->bytes.bytes);
 }
 
 static trl_static_mean mean_of(const trl_cmvn *sums)
@@ -467,7 +515,10 @@ int trl__extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend, 
 {
     extraction x = {.corpus = corpus, .frontend = frontend, .skipped = skipped, .work = *work};
     x.options = options ? *options : trl_extract_defaults();
-    int code = choose_items(&x, err);
+    int code =
+        x.options.kept ? trl__kept_begin(x.options.kept, trl__extraction_job(corpus, frontend, &x.options), err) : 0;
+    if (code == 0)
+        code = choose_items(&x, err);
     if (code == 0)
         code = make_workers(&x, pool, err);
     if (code == 0)

@@ -98,6 +98,81 @@ expect 3 "${align[@]}" where.uses -o aligned --resume --beam 300
 contains "$err" "aligned.part: what is kept here was made with another model" "another beam"
 rm -rf aligned.part aligned
 
+# Features, in every form, in one pass and with sums by speaker. A sound that has changed where nobody looks, its time and size being the same, shows that
+# frames come from what is kept.
+features=("$TRELLIS" features set.tsv -q)
+victim=sounds/anna/anna01.wav
+cp -p $victim untouched.wav
+for form in packed ark ark,t htk npy; do
+    for set in cmvn=utterance cmvn=speaker; do
+        rm -rf whole* where*
+        expect 1 "${features[@]}" --set $set --set deltas=2 -o $form:whole --skip-bad
+        expect 3 "${features[@]}" --set $set --set deltas=2 -o $form:where --threads 2
+        contains "$err" "kept: $utterances of the utterances, in where.part; this goes on from there:
+  trellis" "what is said at the end of features"
+        contains "$err" "-o $form:where --threads 2 --resume" "the command that goes on with features"
+        cp where.part all.part
+        size=$(wc -c <all.part)
+        for cut in 0 17 48 $((size / 3)) $((size - 1)) "$size"; do
+            head -c "$cut" all.part >where.part
+            [ "$cut" -lt $((size / 3)) ] || dd if=/dev/zero of=$victim bs=100 seek=1 count=100 conv=notrunc status=none
+            touch -r untouched.wav $victim
+            expect 1 "${features[@]}" --set $set --set deltas=2 -o $form:where --skip-bad --resume
+            diff -r whole where || wrong "features, $form, $set, cut at $cut of $size bytes"
+            [ -e where.part ] && wrong "what was kept of features is still there"
+            cp -p untouched.wav $victim
+            rm -rf where
+        done
+    done
+done
+
+# The limit is met in the second pass, by the features themselves: static rows are a third of them.
+rm -rf whole* where*
+speakers=("$TRELLIS" features sounds -q --set cmvn=speaker --set deltas=2)
+expect 0 "${speakers[@]}" -o ark:whole
+(ulimit -f $((2 * $(wc -c <whole) / 3 / 1024)) && "${speakers[@]}" -o ark:where) 2>limited.err && wrong "features were not limited"
+contains "$(<limited.err)" "kept: 24 of the utterances, in where.part" "a limit in the second pass"
+expect 0 "${speakers[@]}" -o ark:where --resume
+cmp whole where || wrong "features after a limit in the second pass"
+
+# Killed while one of the files can't be opened: it is a pipe that nobody reads.
+rm -rf whole* where*
+mkdir where
+mkfifo where/ben12.npy
+expect 0 "$TRELLIS" features sounds -q -o npy:whole
+"$TRELLIS" features sounds -q -o npy:where 2>/dev/null &
+child=$!
+while kill -0 $child 2>/dev/null && ! grep -q ben12 where.part 2>/dev/null; do :; done
+kill -9 $child
+wait $child 2>/dev/null
+[ -e where/ben13.npy ] && wrong "features were not killed"
+grep -q anna11 where.part || wrong "features that were done are not kept"
+rm where/ben12.npy
+expect 0 "$TRELLIS" features sounds -o npy:where --resume
+contains "$err" " utterances were done before" "features after a kill"
+diff -r whole where || wrong "features after a kill"
+[ -e where.part ] && wrong "what was kept of features is still there after a kill"
+
+# Other settings, utterances and sounds are refused, and what is kept stays.
+rm -rf where*
+expect 3 "${features[@]}" -o ark:where
+cp where.part all.part
+refused() {
+    expect 3 "$TRELLIS" features "$@" -q -o ark:where --skip-bad --resume
+    contains "$err" "where.part: what is kept here was made with another model, corpus, version or options" "features $*"
+    cmp all.part where.part || wrong "what was kept of features has changed: $*"
+}
+refused set.tsv --set deltas=1
+refused set.tsv --preset plp
+refused set.tsv --channel mix
+grep -v anna01 set.tsv >less.tsv
+refused less.tsv
+touch $victim
+refused set.tsv
+rm -f where.part
+expect 2 "${features[@]}" -o ark:- --resume
+contains "$err" "--resume goes on with an output that is a file or a folder" "features to standard output"
+
 # Another model, option or corpus is refused, and what is kept stays.
 expect 3 "${decode[@]}" -o where.txt
 cp where.txt.part all.part

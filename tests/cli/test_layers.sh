@@ -5,8 +5,8 @@ source "$TRELLIS_SOURCE_DIR/tests/cli/script.bash"
 cd "$TRELLIS_SOURCE_DIR" || exit 1
 longest=60 # lines of a function's body
 
-declare -A rank=([base]=0 [audio]=1 [fst]=1 [corpus]=2 [feat]=2 [lm]=2 [model]=3 [backend]=4 [adapt]=4 [align]=5 [transduce]=5
-    [train]=6 [decode]=6 [bam]=7 [cluster]=7)
+declare -A rank=([base]=0 [audio]=1 [fst]=1 [corpus]=2 [lm]=2 [feat]=3 [model]=4 [backend]=5 [adapt]=5 [align]=6 [transduce]=6
+    [train]=7 [decode]=7 [bam]=8 [cluster]=8)
 
 # The layer of a public header is the folder where its first function is defined; none: it is only declarations.
 layer_of_header() {
