@@ -251,12 +251,24 @@ static void move_window(trl__sliding *s, int64_t from, int64_t to)
  * utterances are 2.0 away at most, at 8 kHz 5 and more, within 300 to 3400 Hz 2.9. */
 #define FOREIGN 2.5
 
+/* How far the prior is off. The level of the sound is the microphone's: of cepstra, the first says it, of filters, all do. */
+static double prior_off(const trl__sliding *s, size_t i)
+{
+    size_t dim = s->sums->dim, level = s->options->layout == TRL_LAYOUT_HTK ? dim - 1 : 0;
+    double frames = s->sums->frames, common = 0;
+    if (s->options->kind != TRL_FBANK && i == level)
+        return 0;
+    for (size_t k = 0; s->options->kind == TRL_FBANK && k < dim; k++)
+        common += (trl__mean_value(&s->options->cmvn_prior, k) - s->sums->sum[k] / frames) / (double)dim;
+    return trl__mean_value(&s->options->cmvn_prior, i) - s->sums->sum[i] / frames - common;
+}
+
 static int is_foreign(const trl__sliding *s)
 {
     double frames = s->sums->frames;
     for (size_t i = 0; i < s->sums->dim; i++) {
         double mean = s->sums->sum[i] / frames, spread = s->sums->square[i] / frames - mean * mean;
-        double off = trl__mean_value(&s->options->cmvn_prior, i) - mean;
+        double off = prior_off(s, i);
         if (off * off > FOREIGN * FOREIGN * fmax(spread, 1e-10))
             return 1;
     }
@@ -270,7 +282,7 @@ static void mix_prior(trl__sliding *s)
     if (prior == 0 || is_foreign(s))
         return;
     for (size_t i = 0; i < s->sums->dim; i++) {
-        double mean = (s->sums->sum[i] + prior * trl__mean_value(&s->options->cmvn_prior, i)) / (frames + prior);
+        double mean = s->sums->sum[i] / frames + prior_off(s, i) * prior / (frames + prior);
         s->offset[i] = (float)(-mean * (double)s->scale[i]);
     }
 }

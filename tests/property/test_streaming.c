@@ -236,8 +236,8 @@ static double naive_value(const trl_matrix *rows, const sliding_case *c, long t,
         mean += (double)trl_matrix_row(rows, (size_t)s)[i] / (double)(to - from);
     for (long s = from; s < to; s++)
         spread += pow((double)trl_matrix_row(rows, (size_t)s)[i] - mean, 2) / (double)(to - from);
-    double prior = i == 0 ? 0.5 : i == 1 ? -2 : 0;
-    for (size_t k = 0; k < rows->cols && c->prior > 0;
+    double prior = i == 0 ? mean : i == 1 ? -2 : 0; /* the level, coefficient 0, has none */
+    for (size_t k = 1; k < rows->cols && c->prior > 0;
          k++) { /* 2.5 deviations off, a prior is that of another channel */
         double of = 0, square = 0;
         for (long s = from; s < to; s++) {
@@ -245,7 +245,7 @@ static double naive_value(const trl_matrix *rows, const sliding_case *c, long t,
             of += x / (double)(to - from);
             square += x * x / (double)(to - from);
         }
-        double off = (k == 0 ? 0.5 : k == 1 ? -2 : 0) - of;
+        double off = (k == 1 ? -2 : 0) - of;
         if (off * off > 2.5 * 2.5 * fmax(square - of * of, 1e-10))
             return naive_value(rows, &(sliding_case){c->window, c->least, c->center, c->variance, 0}, t, i);
     }
