@@ -279,8 +279,7 @@ static const cli_option options[] = {
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "PLACE",
      "feature file (.ark, .scp, .trf …) with the log-likelihood of every tied state, a column each, in place of the "
      "model's: a neural network's output"},
-    {"subsampling", 0, CLI_INT, offsetof(struct values, subsampling), "K",
-     "a row of --likelihoods stands for K of the model's frames, as of networks that write every third (default 1)"},
+    SUBSAMPLING_OPTION(struct values),
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "align this one alone"},
     {"states", 0, CLI_FLAG, offsetof(struct values, states), NULL,
      "textgrid and mlf: the states too (jsonl and kaldi always have them)"},
@@ -332,11 +331,8 @@ const cli_command cmd_align = {
         "wav.scp), or the sound file's name.\n\n"
         "Times are seconds from the start of the sound file (mlf and kaldi: of the utterance). The sound is looked at "
         "in frames, windows of 25 ms each 10 ms as a rule. A boundary between two frames is put half way between the "
-        "middles of their windows; the first segment begins with the utterance and the last ends with it.\n\n"
-        "With --likelihoods the sound is not read, but where it is there its length is compared: a matrix with other "
-        "rows than the sound has room for is an error that has both lengths. Two rows may be missing and one may be "
-        "too many, since networks differ at the ends. With --subsampling K, row t (from 0) stands for the K frames "
-        "from K t on and begins where they do.\n\n"
+        "middles of their windows; the first segment begins with the utterance and the last ends with "
+        "it.\n\n" LIKELIHOODS_DESCRIPTION
         "The confidence of a word or phone says how sure its place is, from 0 to 1. It is the mean, over its frames, "
         "of the posterior probability that the frame belongs to it: the probability of all paths that are in this word "
         "(phone) at this frame, divided by that of all paths. Only paths within --confidence-margin frames of the best "

@@ -558,8 +558,7 @@ static const cli_option options[] = {
      "factor on all costs for confidences and --mbr (default 0.6): smaller means less sure"},
     {"likelihoods", 0, CLI_TEXT, offsetof(struct values, likelihoods), "FILE",
      "log-likelihoods of the model's tied states from a feature file (Kaldi's .ark or .scp …), a matrix per utterance"},
-    {"subsampling", 0, CLI_INT, offsetof(struct values, subsampling), "K",
-     "a row of --likelihoods stands for K of the model's frames, as of networks that write every third (default 1)"},
+    SUBSAMPLING_OPTION(struct values),
     {"utterance", 0, CLI_TEXT, offsetof(struct values, utterance), "ID", "decode this one alone"},
     {"no-adapt", 0, CLI_FLAG, offsetof(struct values, no_adapt), NULL,
      "with a model from speaker-adaptive training: decode in one pass, with its mixtures for frames as they come"},
@@ -622,11 +621,7 @@ const cli_command cmd_decode = {
         "  nbest-jsonl   the same as an object per utterance\n\n"
         "A confidence is the probability of the word at its place, among all paths of the lattice. --mbr chooses the "
         "words with the least expected number of wrong words; they may be those of no path.\n\n"
-        "Times are seconds from the start of the sound file.\n\n"
-        "With --likelihoods the sound is not read, but where it is there its length is compared: a matrix with other "
-        "rows than the sound has room for is an error that has both lengths. Two rows may be missing and one may be "
-        "too many, since networks differ at the ends. With --subsampling K, row t (from 0) stands for the K frames "
-        "from K t on and begins where they do.\n\n"
+        "Times are seconds from the start of the sound file.\n\n" LIKELIHOODS_DESCRIPTION
         "The search goes through all frames at the same pace and keeps, in each, what is within --beam of its best. "
         "What "
         "is left within --lattice-beam of the best path is a lattice. The best words are chosen from that: they have "

@@ -50,6 +50,19 @@ int corpus_input_parse(const cli_command *command, const corpus_input *input, tr
 /* The lexicon, with the case of its words folded where that is wanted. Returns 0 or an exit code. */
 int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findings *findings, trl_lexicon **lexicon);
 
+/* Of the commands that take likelihoods from a file; the member is `subsampling`. */
+#define SUBSAMPLING_OPTION(type)                                                                                \
+    {                                                                                                           \
+        "subsampling", 0, CLI_INT, offsetof(type, subsampling), "K",                                            \
+            "a row of --likelihoods stands for K of the model's frames, as of networks that write every third " \
+            "(default 1)"                                                                                       \
+    }
+#define LIKELIHOODS_DESCRIPTION                                                                                    \
+    "With --likelihoods the sound is not read, but where it is there its length is compared: a matrix with other " \
+    "rows than the sound has room for is an error that has both lengths. Two rows may be missing and one may be "  \
+    "too many, since networks differ at the ends. With --subsampling K, row t (from 0) stands for the K frames "   \
+    "from K t on and begins where they do.\n\n"
+
 /* A paragraph of a command's description. */
 #define TEXTS_DESCRIPTION                                                                                              \
     "Texts are taken as people write them. A word that the lexicon has as it is written stays. Of others, the marks "  \
