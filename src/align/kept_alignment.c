@@ -133,6 +133,8 @@ int trl__alignment_take(const unsigned char *bytes, size_t size, trl__aligned *a
         if (code < 0)
             return code;
     }
+    if ((size_t)f.aligned.frames > c.left / sizeof *g->transitions)
+        return fail_damaged(err);
     if (TRL_GROW(g->transitions, g->transition_capacity, (size_t)f.aligned.frames + 1) < 0)
         return trl__fail_memory(err);
     if (trl__kept_take(&c, g->transitions, (size_t)f.aligned.frames * sizeof *g->transitions) < 0 ||
