@@ -26,8 +26,10 @@ typedef struct trl_extract_options {
     int skip_bad; /* 1: leave out utterances that can't be used; 0: the first one is an error */
     const char *only; /* deliver this utterance alone (its speaker is still read where CMVN needs it); NULL: all */
     trl_progress *progress; /* counts utterances; may be NULL */
-    trl_kept *
-        kept; /* what is made of the sound is kept there, and taken from there; NULL, the default: nowhere; see kept.h */
+    trl_kept *kept; /* what is made of the sound is kept there, and taken from there; NULL (default): nowhere; kept.h */
+    /* 1: no frames are made of digital silence where the front end has silence = fill. Times no longer hold; training
+     * needs none, and frames that stand for silence would outweigh the silence that there is. */
+    int cut_silence;
 } trl_extract_options;
 
 typedef struct trl_extract_summary {

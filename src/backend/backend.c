@@ -2,6 +2,7 @@
 #include "backend/device_group.h"
 #include "backend/device_name.h"
 #include "backend/machine.h"
+#include "base/container.h"
 #include "base/fail.h"
 #include "base/log_write.h"
 
@@ -151,6 +152,8 @@ int trl__device_load_model(trl__device *device, const trl_model *model, trl_pool
     int code = device->backend->load_model(device, model, pool, out, err);
     if (code == 0 && model->tied_states > 0)
         (*out)->gaussians = model->first_gaussian[model->tied_states] / model->tied_states;
+    if (code == TRL_ENUMBER && model->file) /* a number of the model's that can't be */
+        code = trl__fail_in(err, code, trl__container_path(model->file));
     return code;
 }
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define BLOCK 16384         /* samples read at once */
+#define CUT_REACH 2         /* rows; windows of other lengths and shifts than the usual ones reach about as far */
 #define SLOTS_PER_THREAD 16 /* finished utterances that may wait for a slow one */
 
 typedef struct worker {
@@ -110,6 +111,23 @@ static int stream_statics(worker *w, trl_audio *audio, uint64_t *samples, trl_er
     return code == 0 ? trl_extractor_end(w->extractor, &w->statics, err) : code;
 }
 
+/* Only rows that hold something stay, and of these only those that are `reach` rows from all that hold nothing: windows of
+ * nearer ones lie in both, and are like no room. */
+static void cut_silence(trl_matrix *statics, size_t reach)
+{
+    size_t stay = 0, since = reach; /* rows since the last one that holds nothing */
+    for (size_t t = 0; t < statics->rows; t++) {
+        if (trl__row_holds(trl_matrix_row(statics, t))) {
+            if (since++ >= reach)
+                memmove(trl_matrix_row(statics, stay++), trl_matrix_row(statics, t), statics->cols * sizeof(float));
+            continue;
+        }
+        stay -= since < reach ? 0 : since - reach < reach ? since - reach : reach;
+        since = 0;
+    }
+    statics->rows = stay;
+}
+
 static int read_statics(const extraction *x, worker *w, const trl_utterance *u, slot *s, trl_error *err)
 {
     trl_audio_options a = audio_options(u, x->frontend, x->options.channel);
@@ -129,6 +147,10 @@ static int read_statics(const extraction *x, worker *w, const trl_utterance *u, 
     if (s->is_too_short)
         return trl__fail(err, TRL_EINVAL, "%s: %llu samples are too few for one frame", u->path,
                          (unsigned long long)samples);
+    if (code == 0 && x->options.cut_silence)
+        cut_silence(&w->statics, CUT_REACH);
+    if (code == 0 && w->statics.rows == 0)
+        return trl__fail(err, TRL_EINVAL, "%s: nothing but digital silence", u->path);
     s->sound = (trl__heard){(double)samples / a.rate, info.rate, info.channels};
     return code;
 }

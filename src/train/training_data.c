@@ -30,6 +30,7 @@ static int extract(const trl_corpus *corpus, const trl_frontend *frontend, const
     trl_extract_options e = trl_extract_defaults();
     e.channel = options->channel;
     e.skip_bad = options->skip_bad;
+    e.cut_silence = 1;
     code = trl_extract_corpus(corpus, frontend, &e, pool, skipped, write_frames, writer, &summary, err);
     if (code == 0)
         code = trl_feature_writer_learnt(writer, frontend, &summary.mean, err);

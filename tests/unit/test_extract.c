@@ -341,6 +341,45 @@ static void test_unchosen_channels_are_said(void **state)
         free_delivery(&deliveries[i]);
 }
 
+/* With cut_silence, sound with zeros before and behind it has frames of the sound alone, all but those near its ends; and
+ * zeros alone have none, which is said. */
+static void test_silence_is_cut(void **state)
+{
+    (void)state;
+    enum { SHIFT = RATE / 100, COUNT = 40 * SHIFT };
+    float padded[3 * COUNT] = {0}, *voice = make_voice(RATE, 1, COUNT);
+    memcpy(padded + COUNT, voice, COUNT * sizeof *voice);
+    add_utterance("x1", "t0", voice, COUNT);
+    add_utterance("x2", "t1", padded, 3 * COUNT);
+    add_utterance("x3", "t2", padded + 2 * COUNT, COUNT);
+    free(voice);
+    trl_frontend *f = frontend_of("silence=fill");
+    trl_extract_options o = trl_extract_defaults();
+    trl_findings *findings;
+    delivery d = {.fail_at = SIZE_MAX};
+    o.cut_silence = o.skip_bad = 1;
+    assert_int_equal(trl_findings_create(&findings, &err), 0);
+    assert_int_equal(extract(f, 2, &o, findings, &d, NULL), 0);
+    const trl_matrix *alone = &d.frames[d.count - 2], *among = &d.frames[d.count - 1];
+    assert_string_equal(d.ids[d.count - 1], "x2");
+    assert_in_range(among->rows, alone->rows - 4, alone->rows);
+    size_t first = 0;
+    while (memcmp(trl_matrix_row(alone, first), trl_matrix_row(among, 0), alone->cols * sizeof(float)) != 0)
+        assert_in_range(++first, 1, alone->rows - among->rows);
+    for (size_t t = 0; t < among->rows; t++)
+        assert_memory_equal(trl_matrix_row(among, t), trl_matrix_row(alone, t + first), alone->cols * sizeof(float));
+    int is_said = 0;
+    for (size_t i = 0; i < trl_findings_count(findings); i++) {
+        const trl_finding *left = trl_findings_get(findings, i);
+        is_said |= left->utterance && strcmp(left->utterance, "x3") == 0 &&
+                   strstr(left->message, "nothing but digital silence") != NULL;
+    }
+    assert_true(is_said);
+    free_delivery(&d);
+    trl_findings_destroy(findings);
+    trl_frontend_destroy(f);
+}
+
 /* What `use` says is what the caller gets. */
 static void test_use_fails(void **state)
 {
@@ -493,7 +532,8 @@ int main(void)
         cmocka_unit_test(test_use_fails),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_each_utterance_has_its_noise),
-        cmocka_unit_test(test_unchosen_channels_are_said), /* last: it adds to the corpus */
+        cmocka_unit_test(test_unchosen_channels_are_said), /* the last ones: they add to the corpus */
+        cmocka_unit_test(test_silence_is_cut),
     };
     const struct CMUnitTest bad[] = {
         cmocka_unit_test(test_bad_ones_are_skipped),

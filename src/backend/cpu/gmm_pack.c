@@ -84,8 +84,6 @@ static int check_part(void *user, size_t part, int worker, trl_error *err)
             return trl__fail(err, TRL_EINVAL, "tied state %d has no components", (int)s);
         for (int32_t g = model->first_gaussian[s]; g < model->first_gaussian[s + 1]; g++) {
             int code = check_gaussian(model, s, g, err);
-            if (model->file)
-                code = trl__fail_in(err, code, trl__container_path(model->file));
             if (code < 0)
                 return code;
             for (size_t k = 0; k < dim; k++)
