@@ -84,7 +84,7 @@ same_results "a model that adapts"
 # Alignments, into a folder.
 for model in tones adapted; do
     rm -rf whole aligned aligned.part
-    align=("$TRELLIS" align $model.trm sounds lexicon.txt -q --to textgrid,ctm,jsonl,kaldi,mlf,vtt --count-pronunciations)
+    align=("$TRELLIS" align "$model.trm" sounds lexicon.txt -q --to "textgrid,ctm,jsonl,kaldi,mlf,vtt" --count-pronunciations)
     expect 0 "${align[@]}" whole.uses -o whole
     expect 3 limited "${align[@]}" where.uses -o aligned
     contains "$err" "in aligned.part; this goes on from there:" "alignments"

@@ -10,7 +10,7 @@ expect 0 "$TRELLIS" graph tones.trm lexicon.txt --loop -o loop.trg -q
 mkfifo pipe.wav
 mkdir set
 for kind in kaldi tsv; do
-    corpus=set
+    corpus="set"
     [ $kind = kaldi ] || corpus=set.tsv
     for sound in sounds/anna/*.wav; do
         id=$(basename "$sound" .wav)
