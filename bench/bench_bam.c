@@ -101,7 +101,10 @@ static void put_record(stream *s, const unsigned char *key, trl__bam_kind kind, 
     trl_error err;
     size_t key_size = trl_bam_key_size(s->header.order), value = frames ? TRL__BAM_RUN_HEAD + frames * DIM * 4 : 0;
     unsigned char *body = trl__scratch_get(&s->body, key_size + 4 + value, 1);
-    check(body ? 0 : trl__fail_memory(&err), &err);
+    if (!body) {
+        check(trl__fail_memory(&err), &err);
+        return;
+    }
     memcpy(body, key, key_size);
     trl__put_le32(body + key_size, (uint32_t)kind);
     if (frames) {

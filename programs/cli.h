@@ -115,7 +115,7 @@ char *cli_with_ending(const char *path, const char *ending);
 char *cli_cut_lines(const char *text);
 
 /* cli_text.c: a text that grows as it is printed. It is whole at the close, and the caller's to free. */
-FILE *cli_text_open(char **text, size_t *size);
+FILE *cli_text_open(char **bytes, size_t *size);
 void cli_text_close(FILE *out);
 
 /* The pool for --threads, and a progress display on standard error (NULL with --quiet). Both are the caller's. */
