@@ -156,19 +156,32 @@ void trl_kept_close(trl_kept *k, int remove)
 
 /* ---- blocks ---- */
 
+static void pass_over(struct iovec *parts, size_t count, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t step = bytes < parts[i].iov_len ? bytes : parts[i].iov_len;
+        parts[i].iov_base = (char *)parts[i].iov_base + step;
+        parts[i].iov_len -= step;
+        bytes -= step;
+    }
+}
+
+/* A write that stops short is followed by one that says why. */
 static int write_block(trl_kept *k, uint32_t kind, const char *name, const void *bytes, size_t size, trl_error *err)
 {
     block b = {kind, (uint32_t)strlen(name), size, 0};
     b.hash = hash_block(&b, name, bytes);
     struct iovec parts[] = {{&b, sizeof b}, {(void *)(uintptr_t)name, b.name_size}, {(void *)(uintptr_t)bytes, size}};
-    size_t whole = sizeof b + b.name_size + size;
-    ssize_t done;
-    do
-        done = writev(k->fd, parts, 3);
-    while (done < 0 && errno == EINTR);
-    if (done >= 0 && (size_t)done < whole)
-        return trl__fail(err, TRL_EIO, "%s: writing failed: the disk is full", k->path);
-    return done < 0 ? trl__fail_errno(err, k->path, "writing failed") : 0;
+    for (size_t left = sizeof b + b.name_size + size; left > 0;) {
+        ssize_t done = writev(k->fd, parts, 3);
+        if (done < 0 && errno != EINTR)
+            return trl__fail_errno(err, k->path, "writing failed");
+        if (done > 0) {
+            pass_over(parts, 3, (size_t)done);
+            left -= (size_t)done;
+        }
+    }
+    return 0;
 }
 
 /* Makes the file where it is not there, and writes which jobs were begun. */
