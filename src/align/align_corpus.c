@@ -193,7 +193,7 @@ static int take_kept(const alignment_job *j, const trl__pass_frames *f, const un
                      trl_error *err)
 {
     slot *s = &j->slots[f->slot];
-    trl__aligned a;
+    trl__aligned a = {0};
     int code = trl__transcript_split(&s->words, j->lexicon, f->utterance->text, err);
     if (code == 0)
         code = trl__alignment_take(bytes, size, &a, &s->segments, err);
