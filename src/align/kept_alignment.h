@@ -16,11 +16,10 @@ typedef struct trl__aligned {
 uint64_t trl__alignment_job(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
                             const trl_align_options *options);
 
-int trl__alignment_put(const trl__aligned *aligned, const trl__segmentation *segments, trl__kept_bytes *bytes,
-                       trl_error *err);
+int trl__alignment_put(const trl__aligned *aligned, const trl__segmentation *g, trl__kept_bytes *b, trl_error *err);
 
 /* Labels stay in the bytes, which must outlive the segments. TRL_ECORRUPT: these bytes are none of these. */
-int trl__alignment_take(const unsigned char *bytes, size_t size, trl__aligned *aligned, trl__segmentation *segments,
+int trl__alignment_take(const unsigned char *bytes, size_t size, trl__aligned *aligned, trl__segmentation *g,
                         trl_error *err);
 
 #endif

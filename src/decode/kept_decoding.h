@@ -25,10 +25,10 @@ typedef struct trl__decoded {
 uint64_t trl__decoding_job(const trl_model *model, const trl_graph *graph, const trl_corpus *corpus,
                            const trl_decode_options *options);
 
-int trl__decoding_put(const trl__decoded *decoded, trl__kept_bytes *bytes, trl_error *err);
+int trl__decoding_put(const trl__decoded *d, trl__kept_bytes *b, trl_error *err);
 
 /* All that delivery needs; `words` stays as it is. TRL_ECORRUPT: these bytes are none of these. */
-int trl__decoding_take(const unsigned char *bytes, size_t size, const trl_graph *graph, trl__decoded *decoded,
+int trl__decoding_take(const unsigned char *bytes, size_t size, const trl_graph *graph, trl__decoded *d,
                        trl_error *err);
 
 #endif

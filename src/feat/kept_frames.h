@@ -16,7 +16,7 @@ typedef struct trl__heard {
 uint64_t trl__extraction_job(const trl_corpus *corpus, const trl_frontend *frontend, const trl_extract_options *o);
 
 /* sums: of the static rows that the frames are made of. */
-int trl__frames_put(const trl__heard *sound, const trl_cmvn *sums, const trl_matrix *frames, trl__kept_bytes *to,
+int trl__frames_put(const trl__heard *sound, const trl_cmvn *sums, const trl_matrix *frames, trl__kept_bytes *b,
                     trl_error *err);
 
 /* TRL_ECORRUPT: these are not frames of `cols` numbers, or not with sums of this dimension. */
