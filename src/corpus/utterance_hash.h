@@ -8,9 +8,9 @@
 
 uint64_t trl__hash_text(uint64_t before, const char *text); /* NULL is another than "" */
 uint64_t trl__hash_file_times(uint64_t before, const char *path);
-uint64_t trl__hash_place_times(uint64_t before,
-                               const char *place); /* of a file that may have its format in front, "ark:x" */
-uint64_t trl__hash_lexicon(uint64_t before, const trl_lexicon *lexicon);
+/* Of a file that may have its format in front: "ark:x". */
+uint64_t trl__hash_place_times(uint64_t before, const char *place);
+uint64_t trl__hash_lexicon(uint64_t h, const trl_lexicon *lexicon);
 uint64_t trl__hash_corpus(uint64_t before, const trl_corpus *corpus);
 
 #endif

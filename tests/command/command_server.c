@@ -39,7 +39,8 @@ void *__interceptor_memalign(size_t alignment, size_t size);
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:_dl_map_object\n";
+    return "leak:_dl_map_object\n"
+           "leak:cli_text_open\n"; /* a command that ends for want of memory in the midst of a text leaves it */
 }
 #else
 #define REAL(name) __libc_##name
