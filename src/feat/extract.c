@@ -131,9 +131,9 @@ static void cut_silence(trl_matrix *statics, size_t reach)
 static int read_statics(const extraction *x, worker *w, const trl_utterance *u, slot *s, trl_error *err)
 {
     trl_audio_options a = audio_options(u, x->frontend, x->options.channel);
-    trl_audio *audio;
-    trl_audio_info info;
-    uint64_t samples;
+    trl_audio *audio = NULL;
+    trl_audio_info info = {0};
+    uint64_t samples = 0;
     s->is_too_short = 0;
     int code = trl__check_plain(u->path, err);
     if (code == 0)
