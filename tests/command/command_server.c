@@ -187,9 +187,9 @@ static void repair(const char *path)
 static void run_command(char **fields, int count)
 {
     char *arguments[MOST_FIELDS + 2] = {"trellis"};
-    fail_at = atol(fields[0]);
+    fail_at = strtol(fields[0], NULL, 10);
     fail_all = strcmp(fields[1], "all") == 0;
-    most_allowed = atol(fields[3]) << 20;
+    most_allowed = strtol(fields[3], NULL, 10) << 20;
     if (chdir(fields[4]) != 0) {
         perror(fields[4]);
         _exit(126);
@@ -201,7 +201,7 @@ static void run_command(char **fields, int count)
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(".stdout", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
     redirect(".stderr", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
-    alarm((unsigned)atoi(fields[2]));
+    alarm((unsigned)strtoul(fields[2], NULL, 10));
     counting = 1;
     int code = command_main(count - 5, arguments);
     counting = 0;

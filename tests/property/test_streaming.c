@@ -28,12 +28,12 @@ static const char *const described[] = {
     "rate=8000 frame_ms=10.2 shift_ms=37 snip_edges=0",
     "rate=8000 cmvn=speaker cmvn_variance=1 deltas=1",
     "rate=8000 deltas=2 num_ceps=2 silence=fill silence_mean=3,-1",
-    "rate=8000 snip_edges=0 cmvn=sliding cmvn_window=30 cmvn_min_window=10 deltas=1 num_ceps=2 silence=fill "
-    "silence_mean=3,-1",
-    "rate=8000 cmvn=sliding cmvn_window=600 cmvn_min_window=100 cmvn_center=1 num_ceps=2 silence=fill "
-    "silence_mean=3,-1",
-    "preset=sphinx rate=8000 high_hz=3500 mel_bins=15 num_ceps=2 cmvn=live cmvn_prior=40,3 silence=fill "
-    "silence_mean=3,-1",
+    ("rate=8000 snip_edges=0 cmvn=sliding cmvn_window=30 cmvn_min_window=10 deltas=1 num_ceps=2 silence=fill "
+     "silence_mean=3,-1"),
+    ("rate=8000 cmvn=sliding cmvn_window=600 cmvn_min_window=100 cmvn_center=1 num_ceps=2 silence=fill "
+     "silence_mean=3,-1"),
+    ("preset=sphinx rate=8000 high_hz=3500 mel_bins=15 num_ceps=2 cmvn=live cmvn_prior=40,3 silence=fill "
+     "silence_mean=3,-1"),
 };
 #define DESCRIBED (sizeof described / sizeof *described)
 
