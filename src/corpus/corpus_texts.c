@@ -18,7 +18,8 @@ static int change_text(trl_corpus *corpus, trl_utterance *u, const trl__spoken_t
     const char *text = trl__arena_copy(&corpus->arena, t->text, t->used);
     if (!counts || !text)
         return trl__fail_memory(err);
-    memcpy(counts, t->counts, t->tokens * sizeof *counts);
+    if (t->tokens > 0)
+        memcpy(counts, t->counts, t->tokens * sizeof *counts);
     u->written = u->text;
     u->spoken = counts;
     u->text = text;
@@ -31,14 +32,60 @@ static int change_text(trl_corpus *corpus, trl_utterance *u, const trl__spoken_t
                               err, "there are no words in the transcript, only punctuation");
 }
 
+/* Bytes of the blank that stands here: the plain one, or one of typesetting or other scripts (no-break, thin, of no width,
+ * ideographic …); 0: none. */
+static size_t blank_length(const char *text)
+{
+    static const char *const blanks[] = {
+        " ",      "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
+        "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u200b", "\u202f", "\u205f", "\u3000",
+    };
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+        if (strncmp(text, blanks[i], strlen(blanks[i])) == 0)
+            return strlen(blanks[i]);
+    return 0;
+}
+
+/* Words separated by single plain blanks, whatever the blanks were. */
+static int separate(trl_corpus *corpus, trl_utterance *u, trl_error *err)
+{
+    char *text = trl__arena_copy(&corpus->arena, u->text, strlen(u->text)), *to = text;
+    if (!text)
+        return trl__fail_memory(err);
+    for (const char *from = u->text; *from;) {
+        size_t blank = blank_length(from);
+        if (blank > 0 && to > text && to[-1] != ' ')
+            *to++ = ' ';
+        if (blank == 0)
+            *to++ = *from;
+        from += blank > 0 ? blank : 1;
+    }
+    to -= to > text && to[-1] == ' ';
+    *to = '\0';
+    u->text = text;
+    return 0;
+}
+
+static int is_ascii(const char *text)
+{
+    while (*text && (unsigned char)*text < 0x80)
+        text++;
+    return *text == '\0';
+}
+
 static int change_texts(trl_corpus *corpus, trl__written_words *written, trl_error *err)
 {
     trl__spoken_text t = {0};
     int code = 0;
     for (size_t i = 0; code == 0 && i < corpus->count; i++) {
         trl_utterance *u = &corpus->utterances[i];
-        code = u->text && !u->written ? trl__written_text(written, u->text, &t, err) : 0;
-        if (code == 0 && u->text && !u->written && t.changed)
+        if (!u->text || u->written)
+            continue;
+        if (!is_ascii(u->text))
+            code = separate(corpus, u, err);
+        if (code == 0)
+            code = trl__written_text(written, u->text, &t, err);
+        if (code == 0 && (t.changed || !*u->text))
             code = change_text(corpus, u, &t, err);
     }
     trl__spoken_text_free(&t);

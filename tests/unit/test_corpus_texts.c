@@ -8,11 +8,12 @@ static trl_lexicon *lexicon;
 
 static void make_corpus(void)
 {
-    put("wav.scp", "a a.wav\nb b.wav\nc c.wav\nd d.wav\n");
-    put("text", "a it year\nb \u201cIt\u2019s,\u201d year. Year.\nc \u2013 ...\nd Year. 1990 x\n");
+    put("wav.scp", "a a.wav\nb b.wav\nc c.wav\nd d.wav\ne e.wav\n");
+    put("text", "a it year\nb \u201cIt\u2019s,\u201d year. Year.\nc \u2013 ...\ne \u00a0\u200b\nd "
+                "Year.\u00a01990\u2009\u202fx\u3000\n");
     put("lexicon.txt", "it A\nyear A\n's A\nnineteen A\nninety A\n");
     put("replace.tsv", "1990\tnineteen ninety\n");
-    for (const char *name = "abcd"; *name; name++) {
+    for (const char *name = "abcde"; *name; name++) {
         char file[] = {*name, '.', 'w', 'a', 'v', '\0'};
         put(file, "");
     }
@@ -38,11 +39,14 @@ static void words_are_found(void **state)
     assert_string_equal(utterance("b")->text, "it 's year year");
     assert_string_equal(utterance("b")->written, "\u201cIt\u2019s,\u201d year. Year.");
     assert_memory_equal(utterance("b")->spoken, two, sizeof two);
-    assert_string_equal(utterance("d")->text, "year nineteen ninety x");
+    assert_string_equal(utterance("d")->text, "year nineteen ninety x"); /* between blanks of typesetting */
+    assert_string_equal(utterance("d")->written, "Year. 1990 x");
     assert_memory_equal(utterance("d")->spoken, numbers, sizeof numbers);
     assert_null(utterance("c")->text);
     assert_true(utterance("c")->bad);
-    assert_int_equal(trl_findings_count(findings), 1);
+    assert_null(utterance("e")->text);
+    assert_true(utterance("e")->bad);
+    assert_int_equal(trl_findings_count(findings), 2);
     assert_int_equal(trl_findings_get(findings, 0)->kind, TRL_FINDING_EMPTY_TRANSCRIPT);
     assert_int_equal(trl_findings_get(findings, 0)->line, 3);
 
