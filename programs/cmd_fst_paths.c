@@ -69,10 +69,8 @@ static int read_potentials(fst_job *job, const char *path, trl_weight *potential
 {
     trl_semiring semiring = trl_fst_semiring(job->machine[0]);
     char line[256];
-    int code = trl_file_declare_input(path, &job->err), number = 0;
-    FILE *file = code == 0 ? fopen(path, "r") : NULL;
-    if (code == 0 && !file)
-        code = cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    FILE *file;
+    int number = 0, code = fst_open_table(job, path, &file);
     if (code < 0)
         return code;
     while (code == 0 && fgets(line, sizeof line, file)) {

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <trellis/file.h>
 
 #define ONE_MACHINE 0, 1, .machines = 1
 #define TWO_MACHINES 2, 2, .machines = 2
@@ -199,10 +198,8 @@ static int add_pair(pairs *p, int32_t from, int32_t to, trl_error *err)
 static int read_pairs(fst_job *job, const char *path, pairs *p)
 {
     char line[256];
-    int code = trl_file_declare_input(path, &job->err), number = 0;
-    FILE *file = code == 0 ? fopen(path, "r") : NULL;
-    if (code == 0 && !file)
-        code = cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+    FILE *file;
+    int number = 0, code = fst_open_table(job, path, &file);
     if (code < 0)
         return code;
     while (code == 0 && fgets(line, sizeof line, file)) {

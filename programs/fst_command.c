@@ -55,6 +55,13 @@ static int write_result(fst_job *job)
                          (trl_fst_format)type, &job->err);
 }
 
+int fst_open_table(fst_job *job, const char *path, FILE **file)
+{
+    int code = trl_file_declare_input(path, &job->err);
+    *file = code == 0 ? fopen(path, "r") : NULL;
+    return code < 0 || *file ? code : cli_error(&job->err, TRL_ENOENT, "%s: can't open", path);
+}
+
 int fst_run(void *values, int count, char **arguments)
 {
     fst_job job = {.v = values, .count = count, .arguments = arguments};

@@ -55,6 +55,9 @@ typedef struct fst_job {
 
 int fst_run(void *values, int count, char **arguments);
 
+/* A text of numbers beside the machines, which is no output then; closed by fclose(). */
+int fst_open_table(fst_job *job, const char *path, FILE **file);
+
 /* Says why the command line is wrong: the positive exit code that `work` returns then. */
 #define fst_usage(job, ...) cli_usage_error((job)->v->command, __VA_ARGS__)
 
