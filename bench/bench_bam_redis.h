@@ -4,7 +4,8 @@
 
 #include "bench.h"
 
-/* `redis_lookups_per_s`: so many M-phones of 20 KB, so many batches of 300; null where there is no redis-server. The folder is for files. */
+/* `redis_lookups_per_s`: so many M-phones of 20 KB, so many batches of 300; null where there is no redis-server. The
+ * folder is for files. */
 void bench_redis_lookups(const char *folder, size_t mphones, int batches, json_t *result);
 
 #endif

@@ -92,8 +92,8 @@ int cli_choose(const cli_command *command, const char *option, const char *given
 
 /* Fills the error in, as the library does, and returns the code. */
 int cli_error(trl_error *err, int code, const char *format, ...) TRL_PRINTF(3, 4);
-/* Puts the file in front of what was said of its content by a function that does not know its name. Returns code; success, a lack of memory, and
- * texts that name the file stay as they are. */
+/* Puts the file in front of what was said of its content by a function that does not know its name. Returns code;
+ * success, a lack of memory, and texts that name the file stay as they are. */
 int cli_error_in(trl_error *err, int code, const char *file);
 
 void cli_say(const cli_common *common, const char *format, ...) TRL_PRINTF(2, 3); /* nothing with --quiet */
@@ -111,7 +111,8 @@ int cli_is_plain_file(const char *path);
 /* MODEL and ".journal": a name beside another; freed by free(). */
 char *cli_with_ending(const char *path, const char *ending);
 
-/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed by free(). */
+/* A copy in which lines of more than 200 bytes, as transforms in the description of a front end are, are cut; freed
+ * by free(). */
 char *cli_cut_lines(const char *text);
 
 /* cli_text.c: a text that grows as it is printed. It is whole at the close, and the caller's to free. */

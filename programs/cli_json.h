@@ -1,6 +1,6 @@
-/* JSON of commands. A lack of memory would be one more NULL among those of many small calls, and Jansson's parser loses
- * bytes or crashes then. So its allocations never fail: the command ends instead. NULL is left for what Jansson refuses:
- * text that is not UTF-8, and numbers that are NaN or infinite. */
+/* JSON of commands. A lack of memory would be one more NULL among those of many small calls, and Jansson's parser
+ * loses bytes or crashes then. So its allocations never fail: the command ends instead. NULL is left for what Jansson
+ * refuses: text that is not UTF-8, and numbers that are NaN or infinite. */
 #ifndef TRELLIS_CLI_JSON_H
 #define TRELLIS_CLI_JSON_H
 

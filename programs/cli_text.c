@@ -1,5 +1,5 @@
-/* Texts in memory. Of open_memstream() a piece may be missing without a word: where memory is short, fprintf answers -1, but the stream
- * knows of no error, and the text at the close may be none. Here the command ends. */
+/* Texts in memory. Of open_memstream() a piece may be missing without a word: where memory is short, fprintf answers
+ * -1, but the stream knows of no error, and the text at the close may be none. Here the command ends. */
 #define _GNU_SOURCE /* fopencookie */
 #include "cli.h"
 

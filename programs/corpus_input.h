@@ -72,8 +72,8 @@ int corpus_input_lexicon(const corpus_input *input, const char *path, trl_findin
     "a single word in (), is a noise and stays as it is. --replace says how numbers and the like are spoken; --as-is " \
     "changes nothing."
 
-/* Makes the corpus's transcripts words of the lexicon, unless they are to be taken as they are, and says what was changed. Transcripts
- * without words end the command as those of corpus_input_read do. Returns 0 or an exit code. */
+/* Makes the corpus's transcripts words of the lexicon, unless they are to be taken as they are, and says what was
+ * changed. Transcripts without words end the command as those of corpus_input_read do. Returns 0 or an exit code. */
 int corpus_input_words(const cli_common *common, const corpus_input *input, const trl_lexicon *lexicon,
                        trl_findings *findings, trl_corpus *corpus);
 
@@ -134,9 +134,10 @@ int corpus_is_warning(trl_finding_kind kind);
  * misfits there are. */
 size_t corpus_input_warn(const cli_common *common, const trl_findings *findings);
 
-/* At the end of a command: how many utterances were skipped, the first reasons, also of what never became an utterance, like a line without
- * a sound file, and all of them in the list beside the output: DIR/skipped.tsv in a folder, OUTPUT.skipped.tsv beside a file; none where
- * the output is no file. An older list goes where nothing was skipped. Returns an exit code, EXIT_CLEAN or EXIT_FINDINGS. */
+/* At the end of a command: how many utterances were skipped, the first reasons, also of what never became an
+ * utterance, like a line without a sound file, and all of them in the list beside the output: DIR/skipped.tsv in a
+ * folder, OUTPUT.skipped.tsv beside a file; none where the output is no file. An older list goes where nothing was
+ * skipped. Returns an exit code, EXIT_CLEAN or EXIT_FINDINGS. */
 int corpus_input_skipped(const trl_findings *findings, size_t skipped, const char *output);
 int corpus_inputs_skipped(const trl_findings *const *lists, size_t count, size_t skipped, const char *output);
 

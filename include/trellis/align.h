@@ -58,9 +58,10 @@ typedef struct trl_unknown_summary {
     char text[700]; /* "2 words are not in the lexicon (3 of 400 in all …): HMM 2, UH 1"; "" where there are none */
 } trl_unknown_summary;
 
-/* Which words of the corpus (only: of this utterance; NULL: of all that are usable) the lexicon lacks, and what becomes of them with this model (NULL: one that
- * training is about to make). `words` (or NULL) gets a finding for each, the most frequent first, of its first place. Training, alignment and the back-off model ask the same before they begin. Returns 0;
- * TRL_EINVAL where they are an error, words and summary are filled in then too; TRL_ENOMEM. */
+/* Which words of the corpus (only: of this utterance; NULL: of all that are usable) the lexicon lacks, and what
+ * becomes of them with this model (NULL: one that training is about to make). `words` (or NULL) gets a finding for
+ * each, the most frequent first, of its first place. Training, alignment and the back-off model ask the same before
+ * they begin. Returns 0; TRL_EINVAL where they are an error, words and summary are filled in then too; TRL_ENOMEM. */
 TRL_API int trl_unknown_words_find(const trl_model *model, const trl_lexicon *lexicon, const trl_corpus *corpus,
                                    int choice, const char *only, trl_findings *words, trl_unknown_summary *summary,
                                    trl_error *err);

@@ -1,5 +1,6 @@
-/* Sound files: every format libsndfile reads (WAV, FLAC, Ogg, Opus, SPHERE, AIFF, MP3 …), and with FFmpeg's libraries what phones, cameras and
- * browsers make (M4A, MP4, WebM, Windows Media, AMR …, the sound of videos too); one channel of it, at the rate you want.
+/* Sound files: every format libsndfile reads (WAV, FLAC, Ogg, Opus, SPHERE, AIFF, MP3 …), and with FFmpeg's libraries
+ * what phones, cameras and browsers make (M4A, MP4, WebM, Windows Media, AMR …, the sound of videos too); one channel
+ * of it, at the rate you want.
  *
  *     trl_audio_options o = trl_audio_defaults();
  *     o.rate = 16000; o.start = 12.5; o.end = 14;       // seconds; only this part is read
@@ -34,11 +35,13 @@ typedef struct trl_audio_options {
  * part is what would be cut out of the whole file converted. Seeking is exact to the sample and the bit except in Opus
  * and MP3, whose decoders carry a little of the past along (differences below the coding noise).
  *
- * What encoders put before the sound is left out where the file says how much that is; of MP3 that does not, as much as LAME puts there. Raw AAC, transport streams
- * and AVI say nothing of it: there the sound comes some hundredths of a second later, as in players.
+ * What encoders put before the sound is left out where the file says how much that is; of MP3 that does not, as much
+ * as LAME puts there. Raw AAC, transport streams and AVI say nothing of it: there the sound comes some hundredths of
+ * a second later, as in players.
  *
- * What FFmpeg reads, and MP2, does not say how many samples there are: such a file is decoded once more to count them, once in a process. Parts of what
- * FFmpeg reads are quick in their order, since up to 16 decoders wait for the next part, with their files open; else all before a part is decoded too. */
+ * What FFmpeg reads, and MP2, does not say how many samples there are: such a file is decoded once more to count
+ * them, once in a process. Parts of what FFmpeg reads are quick in their order, since up to 16 decoders wait for the
+ * next part, with their files open; else all before a part is decoded too. */
 
 typedef struct trl_audio_info {
     double rate; /* of the file, Hz */

@@ -6,9 +6,10 @@
  *     while (trl_audio_stream_read(stream, buffer, 1600, &got, &err) == 0 && got > 0) …   // waits for the next samples
  *     trl_audio_stream_close(stream);
  *
- * WAV (PCM of 8 to 32 bits, 32-bit floats) and samples without a header are read as they come; anything else that trl_audio_open knows is taken into
- * memory first. A WAV header may leave the length open, as writers to a pipe do. The samples are those of trl_audio_open. At another rate than that of the source they come in lots of 4096 of
- * the source's.
+ * WAV (PCM of 8 to 32 bits, 32-bit floats) and samples without a header are read as they come; anything else that
+ * trl_audio_open knows is taken into memory first. A WAV header may leave the length open, as writers to a pipe do.
+ * The samples are those of trl_audio_open. At another rate than that of the source they come in lots of 4096 of the
+ * source's.
  */
 #ifndef TRELLIS_AUDIO_STREAM_H
 #define TRELLIS_AUDIO_STREAM_H

@@ -26,9 +26,11 @@ typedef struct trl_bam_store trl_bam_store;
 TRL_API int trl_bam_store_write(const char *const *inputs, size_t count, const trl_bam_options *options, int partitions,
                                 trl_pool *pool, const char *path, trl_bam_counts *counts, trl_error *err);
 
-/* Maps the partitions and checks what is needed to find M-phones in them; blocks of mixtures are checked when something of them is first looked up. Returns 0, TRL_ENOENT, TRL_EFORMAT, TRL_ECORRUPT (a partition is missing,
- * cut off, damaged, or another one), TRL_EUNSUPPORTED (a store of an older trellis, or a newer one), TRL_EIO, TRL_ENOMEM. Any number of threads may look up in a store at the same
- * time, and processes share its pages. A partition must not be overwritten or cut off while it is open; trl_bam_store_write never does. */
+/* Maps the partitions and checks what is needed to find M-phones in them; blocks of mixtures are checked when
+ * something of them is first looked up. Returns 0, TRL_ENOENT, TRL_EFORMAT, TRL_ECORRUPT (a partition is missing, cut
+ * off, damaged, or another one), TRL_EUNSUPPORTED (a store of an older trellis, or a newer one), TRL_EIO, TRL_ENOMEM.
+ * Any number of threads may look up in a store at the same time, and processes share its pages. A partition must not
+ * be overwritten or cut off while it is open; trl_bam_store_write never does. */
 TRL_API int trl_bam_store_open(const char *path, trl_bam_store **out, trl_error *err);
 TRL_API void trl_bam_store_close(trl_bam_store *store);
 
@@ -90,8 +92,10 @@ typedef struct trl_bam_load_summary {
     size_t servers;          /* that share them */
 } trl_bam_load_summary;
 
-/* Copies a store's folder to a Redis Cluster at redis://HOST:PORT[,HOST:PORT…]/NAME. Users of NAME see the old model or the new one; the old one's keys are removed at the end. User, password and time limits come from
- * the environment (docs/bam-serving.md). `progress` (of M-phones) and `summary` may be NULL. Returns 0, what trl_bam_store_open returns, TRL_EINVAL (no such address), TRL_EIO (a server is gone or refuses). */
+/* Copies a store's folder to a Redis Cluster at redis://HOST:PORT[,HOST:PORT…]/NAME. Users of NAME see the old model
+ * or the new one; the old one's keys are removed at the end. User, password and time limits come from the environment
+ * (docs/bam-serving.md). `progress` (of M-phones) and `summary` may be NULL. Returns 0, what trl_bam_store_open
+ * returns, TRL_EINVAL (no such address), TRL_EIO (a server is gone or refuses). */
 TRL_API int trl_bam_load(const char *store, const char *where, trl_progress *progress, trl_bam_load_summary *summary,
                          trl_error *err);
 

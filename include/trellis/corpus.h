@@ -93,7 +93,8 @@ TRL_API int trl_corpus_read(const char *path, const trl_corpus_options *options,
                             trl_corpus **out, trl_error *err);
 TRL_API void trl_corpus_destroy(trl_corpus *corpus);
 
-/* Puts copies of another corpus's utterances, with their transcripts as they were written, behind those of this one, in their order, unless they share an id or a speaker: then nothing is done. Returns 1: they are there, 0: not, or
+/* Puts copies of another corpus's utterances, with their transcripts as they were written, behind those of this one,
+ * in their order, unless they share an id or a speaker: then nothing is done. Returns 1: they are there, 0: not, or
  * TRL_ENOMEM, after which the corpus can only be destroyed. */
 TRL_API int trl_corpus_append(trl_corpus *corpus, const trl_corpus *other, trl_error *err);
 
@@ -108,11 +109,12 @@ TRL_API const char *trl_corpus_format_name(const trl_corpus *corpus); /* "kaldi"
  *
  *     trl_corpus_find_words(corpus, lexicon, NULL, &texts, findings, &err);     // “It’s late.” -> it 's late
  *
- * A token, what stands between blanks, that the lexicon has as it is written is never changed. Of others, the marks around it are taken
- * off (punctuation of all scripts), apostrophes and hyphens become ' and -, capitals small, as far as it takes to find the lexicon's word; what is
- * still not found is cut at dashes, and at hyphens and apostrophes into words that the lexicon has (it 's, l' homme). Tokens of marks alone are no words.
- * What stands in [] <> {}, and a word in (), stays as it is. What is then not found is an unknown word, without the marks around it. Accents and
- * vowel signs are never taken off.
+ * A token, what stands between blanks, that the lexicon has as it is written is never changed. Of others, the marks
+ * around it are taken off (punctuation of all scripts), apostrophes and hyphens become ' and -, capitals small, as
+ * far as it takes to find the lexicon's word; what is still not found is cut at dashes, and at hyphens and
+ * apostrophes into words that the lexicon has (it 's, l' homme). Tokens of marks alone are no words. What stands in
+ * [] <> {}, and a word in (), stays as it is. What is then not found is an unknown word, without the marks around it.
+ * Accents and vowel signs are never taken off.
  */
 typedef enum trl_text_change {
     TRL_TEXT_SAME,
@@ -141,10 +143,11 @@ typedef struct trl_text_summary {
                 [TRL_TEXT_EXAMPLES]; /* of each change the most frequent tokens, then in order of their bytes */
 } trl_text_summary;
 
-/* Makes all transcripts words of the lexicon, as far as it has them; what was written stays in `written`. `replace` (NULL: none) is a file
- * of lines WRITTEN, a tab, SPOKEN words; WRITTEN is a token, or the part of one that is left when marks are taken off or it is cut. Words of the lexicon
- * go before replacements; no SPOKEN words: the token is left out. Not to be called twice for a corpus. A transcript of which nothing is left is a finding.
- * summary may be NULL. Returns 0, TRL_EFORMAT (the table, with the line), TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
+/* Makes all transcripts words of the lexicon, as far as it has them; what was written stays in `written`. `replace`
+ * (NULL: none) is a file of lines WRITTEN, a tab, SPOKEN words; WRITTEN is a token, or the part of one that is left
+ * when marks are taken off or it is cut. Words of the lexicon go before replacements; no SPOKEN words: the token is
+ * left out. Not to be called twice for a corpus. A transcript of which nothing is left is a finding. summary may be
+ * NULL. Returns 0, TRL_EFORMAT (the table, with the line), TRL_ENOENT, TRL_EIO, TRL_ENOMEM. */
 TRL_API int trl_corpus_find_words(trl_corpus *corpus, const trl_lexicon *lexicon, const char *replace,
                                   trl_text_summary *summary, trl_findings *findings, trl_error *err);
 

@@ -50,9 +50,10 @@ typedef int (*trl_extract_fn)(void *user, const trl_utterance *utterance, const 
 
 TRL_API trl_extract_options trl_extract_defaults(void);
 
-/* `skipped` receives what was left out and why (required), and once each, as warnings, TRL_FINDING_RATE where sound was
- * upsampled and TRL_FINDING_STEREO where channels were not used; options, pool and summary may be NULL. The same frames in the same order for every number of threads.
- * Returns 0, what `use` returned, the first bad utterance's error, or TRL_ENOENT when there is no utterance `only`. */
+/* `skipped` receives what was left out and why (required), and once each, as warnings, TRL_FINDING_RATE where sound
+ * was upsampled and TRL_FINDING_STEREO where channels were not used; options, pool and summary may be NULL. The same
+ * frames in the same order for every number of threads. Returns 0, what `use` returned, the first bad utterance's
+ * error, or TRL_ENOENT when there is no utterance `only`. */
 TRL_API int trl_extract_corpus(const trl_corpus *corpus, const trl_frontend *frontend,
                                const trl_extract_options *options, trl_pool *pool, trl_findings *skipped,
                                trl_extract_fn use, void *user, trl_extract_summary *summary, trl_error *err);

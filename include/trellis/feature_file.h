@@ -40,8 +40,8 @@ TRL_API void trl_feature_reader_close(trl_feature_reader *reader);
  * trl_matrix_free is right in both cases. NaN and infinity are refused with TRL_ENUMBER and the place. */
 TRL_API int trl_feature_reader_next(trl_feature_reader *reader, const char **id, trl_matrix *frames, trl_error *err);
 
-/* Random access: packed, scp, HTK and NumPy files (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such utterance.
- * Thread rule: find and get of a packed file may be called by many threads at once; all else by one. */
+/* Random access: packed, scp, HTK and NumPy files (else TRL_EUNSUPPORTED): 0, or TRL_ENOENT when there is no such
+ * utterance. Thread rule: find and get of a packed file may be called by many threads at once; all else by one. */
 TRL_API int trl_feature_reader_find(trl_feature_reader *reader, const char *id, trl_matrix *frames, trl_error *err);
 
 /* Packed only: how many utterances there are, and the i-th (in the order of writing). 0 for other formats. */
@@ -79,8 +79,9 @@ TRL_API int trl_feature_writer_open(const char *place, const trl_feature_writer_
 TRL_API int trl_feature_writer_add(trl_feature_writer *writer, const char *id, const trl_matrix *frames,
                                    trl_error *err);
 
-/* The description with what was learnt from the features themselves, in place of the one given at first: with `mean`, of
- * trl_extract_summary, the same front end has it as cmvn_prior, if it is not of a kind that used a prior already. */
+/* The description with what was learnt from the features themselves, in place of the one given at first: with `mean`,
+ * of trl_extract_summary, the same front end has it as cmvn_prior, if it is not of a kind that used a prior already.
+ * */
 TRL_API int trl_feature_writer_learnt(trl_feature_writer *writer, const trl_frontend *frontend,
                                       const trl_static_mean *mean, trl_error *err);
 

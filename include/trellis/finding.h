@@ -91,9 +91,10 @@ TRL_API int trl_finding_is_fatal(trl_finding_kind kind);
 TRL_API int trl_findings_add(trl_findings *findings, trl_finding_kind kind, const char *file, int64_t line,
                              const char *utterance, trl_error *err, const char *format, ...) TRL_PRINTF(7, 8);
 
-/* Writes which utterances were left out and why, as their findings (of `count` lists, NULL among them allowed) say: those that are fatal,
- * and unknown words. A line each, "utterance<TAB>reason (file:line)", each utterance once, with the first reason; "-" stands for what never became an
- * utterance. *entries: how many lines. Without any, no file is written, and one that is there is removed. path NULL: they are only counted. Returns 0, or as trl_file_create. */
+/* Writes which utterances were left out and why, as their findings (of `count` lists, NULL among them allowed) say:
+ * those that are fatal, and unknown words. A line each, "utterance<TAB>reason (file:line)", each utterance once, with
+ * the first reason; "-" stands for what never became an utterance. *entries: how many lines. Without any, no file is
+ * written, and one that is there is removed. path NULL: they are only counted. Returns 0, or as trl_file_create. */
 TRL_API int trl_findings_write_skipped(const trl_findings *const *lists, size_t count, const char *path,
                                        size_t *entries, trl_error *err);
 

@@ -12,10 +12,11 @@
  * (trl_frontend_description) and read back (trl_frontend_parse), and is stored in every model and packed feature file,
  * so that training and use can't drift apart.
  *
- * A frame whose samples hold nothing, digital zeros or noise of one unit of 16 bits around some mean, is farther from all speech than any
- * room is quiet: its logarithms are those of the floor. With silence = fill such frames count in no mean and variance, and get the
- * coefficients of silence behind CMVN: silence_mean, or without it those of the utterance's own quietest tenth of a second, to and fro.
- * All other frames are the same, bit for bit, as far as no derivative reaches from one to the other.
+ * A frame whose samples hold nothing, digital zeros or noise of one unit of 16 bits around some mean, is farther from
+ * all speech than any room is quiet: its logarithms are those of the floor. With silence = fill such frames count in
+ * no mean and variance, and get the coefficients of silence behind CMVN: silence_mean, or without it those of the
+ * utterance's own quietest tenth of a second, to and fro. All other frames are the same, bit for bit, as far as no
+ * derivative reaches from one to the other.
  *
  * Streaming gives the same numbers as a whole utterance in one go, however the samples are divided:
  *
@@ -181,9 +182,9 @@ TRL_API int trl_extractor_begin_static(trl_extractor *extractor, trl_error *err)
 TRL_API int trl_extractor_finish(trl_extractor *extractor, const trl_matrix *statics, const trl_cmvn *speaker,
                                  trl_matrix *frames, trl_error *err);
 
-/* Streaming. What can't stream (cmvn = utterance, energy_normalise, silence = fill without silence_mean) is refused by begin with TRL_EUNSUPPORTED. push and
- * end append to `frames` (whose rows so far are kept). Samples that are no sound (NaN, or beyond 1e10) are
- * TRL_ENUMBER. */
+/* Streaming. What can't stream (cmvn = utterance, energy_normalise, silence = fill without silence_mean) is refused
+ * by begin with TRL_EUNSUPPORTED. push and end append to `frames` (whose rows so far are kept). Samples that are no
+ * sound (NaN, or beyond 1e10) are TRL_ENUMBER. */
 TRL_API int trl_extractor_begin(trl_extractor *extractor, const trl_cmvn *speaker, trl_error *err);
 TRL_API int trl_extractor_push(trl_extractor *extractor, const float *samples, size_t count, trl_matrix *frames,
                                trl_error *err);

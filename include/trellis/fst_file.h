@@ -25,8 +25,8 @@ typedef enum trl_fst_format { TRL_FST_VECTOR, TRL_FST_CONST } trl_fst_format;
  * semiring does not have), TRL_ELIMIT (numbers beyond 2^31 - 1), TRL_ENOMEM. So do the other readers. */
 TRL_API int trl_fst_read(const char *path, trl_fst **out, trl_error *err);
 
-/* The same; in text, labels may be names of these tables (NULL: numbers only) in place of numbers. A side whose labels are partly the one and
- * partly the other is TRL_EFORMAT. */
+/* The same; in text, labels may be names of these tables (NULL: numbers only) in place of numbers. A side whose
+ * labels are partly the one and partly the other is TRL_EFORMAT. */
 TRL_API int trl_fst_read_named(const char *path, const trl_symbols *isymbols, const trl_symbols *osymbols,
                                trl_fst **out, trl_error *err);
 

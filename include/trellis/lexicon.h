@@ -8,8 +8,8 @@
  * Reads the CMU dictionary's style (`WORD(2)  P1 P2`, `;;;` comments), Kaldi's lexicon.txt, and with probabilities
  * lexiconp.txt and Montreal Forced Aligner's dictionaries (one to four numbers between word and phones; the first is
  * the probability): where every line has a number after the word, these are probabilities, not phones. A `#` that
- * stands alone starts a comment. Words are in composed form (NFC) and found in any: é is the same word typed as one letter or as two. The same pronunciation twice counts once, with the larger probability. UTF-8; gzip
- * too.
+ * stands alone starts a comment. Words are in composed form (NFC) and found in any: é is the same word typed as one
+ * letter or as two. The same pronunciation twice counts once, with the larger probability. UTF-8; gzip too.
  *
  * Indices: words, phones and pronunciations of a word count from 0, in order of first appearance in the file.
  */
@@ -31,12 +31,12 @@ typedef struct trl_pronunciation {
     float probability;     /* (0, 1]; 1 where the file gives none */
 } trl_pronunciation;
 
-/* `path`: a file; the name of an installed model, for its dictionary; or several with commas between, `en-us,mine.dict`, each of which adds
- * its pronunciations to those before. A file with a comma in its name is that file.
- * With findings, lines that can't be used become findings and are left out, and phones that look like something else
- * (numbers, a slash inside) are remarked on; with NULL the first bad line is an error. A file that is not UTF-8 text is
- * always one.
- * Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_EINVAL (nothing beside a comma), TRL_ENOMEM. */
+/* `path`: a file; the name of an installed model, for its dictionary; or several with commas between,
+ * `en-us,mine.dict`, each of which adds its pronunciations to those before. A file with a comma in its name is that
+ * file. With findings, lines that can't be used become findings and are left out, and phones that look like something
+ * else (numbers, a slash inside) are remarked on; with NULL the first bad line is an error. A file that is not UTF-8
+ * text is always one. Returns 0, TRL_ENOENT, TRL_EIO, TRL_EFORMAT, TRL_EINVAL (nothing beside a comma), TRL_ENOMEM.
+ * */
 TRL_API int trl_lexicon_read(const char *path, trl_findings *findings, trl_lexicon **out, trl_error *err);
 TRL_API void trl_lexicon_destroy(trl_lexicon *lexicon);
 

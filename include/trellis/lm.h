@@ -7,8 +7,8 @@
  *     trl_lm_perplexity("words.arpa", &held_out, 1, &p, &err);
  *
  * Each line is a sentence: <s> stands before it, </s> behind, where the text does not have them already. Lines
- * without words are passed over. Texts may be packed by gzip; "-" is standard input. The text of a Kaldi-style data folder
- * has an utterance id in front of each sentence, which is no word.
+ * without words are passed over. Texts may be packed by gzip; "-" is standard input. The text of a Kaldi-style data
+ * folder has an utterance id in front of each sentence, which is no word.
  *
  * The same sentences in any order, in one text or many, give the same bytes.
  *

@@ -165,9 +165,10 @@ TRL_API int trl_model_draw_tree(const trl_model *model, const char *unit, int32_
 /* Texts that the file carries; "" where there is none. They live as long as the model. */
 TRL_API const char *trl_model_frontend(const trl_model *model); /* a description, see frontend.h */
 
-/* The front end for sound that the model is used on: that description, and where it fills in silence without saying by what, the mean of the
- * model's own silence; models of earlier versions and of other programs fill it in, too. With `is_online`, normalisation over an
- * utterance or a speaker becomes one over a window that slides along. Free options->transform by trl_matrix_free, whatever is returned. */
+/* The front end for sound that the model is used on: that description, and where it fills in silence without saying
+ * by what, the mean of the model's own silence; models of earlier versions and of other programs fill it in, too.
+ * With `is_online`, normalisation over an utterance or a speaker becomes one over a window that slides along. Free
+ * options->transform by trl_matrix_free, whatever is returned. */
 TRL_API int trl_model_read_frontend(const trl_model *model, int is_online, trl_frontend_options *options,
                                     trl_error *err);
 TRL_API const char *trl_model_lexicon(const trl_model *model); /* which lexicon it was trained with: name, size, hash */

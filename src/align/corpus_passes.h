@@ -11,8 +11,8 @@
  * A model for adapted frames is brought to each speaker first (adapt_pass.h). In every pass, utterances of speakers who have a transform are
  * adapted and go with the model's mixtures, all others with the mixtures for frames as they come.
  *
- * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all threads work on a batch. Where there is
- * sound, its length is compared with theirs.
+ * With likelihoods from a file no sound is read: batches of matrices come from the file, in corpus order, and all
+ * threads work on a batch. Where there is sound, its length is compared with theirs.
  */
 #ifndef TRL_ALIGN_CORPUS_PASSES_H
 #define TRL_ALIGN_CORPUS_PASSES_H

@@ -12,8 +12,9 @@
  *
  *     fit = 1 - sum of (best - path) / sum of (best - mean of the rivals)
  *
- * over all frames but those of words of unknown pronunciation, of which nothing is expected, where best is the highest score of the path's state and the rivals. 1: nothing is better anywhere;
- * 0: no better than states taken at random.
+ * over all frames but those of words of unknown pronunciation, of which nothing is expected, where best is the
+ * highest score of the path's state and the rivals. 1: nothing is better anywhere; 0: no better than states taken at
+ * random.
  */
 #ifndef TRL_ALIGN_FIT_H
 #define TRL_ALIGN_FIT_H
@@ -32,8 +33,8 @@ typedef struct trl__rivals {
 
 void trl__rivals_choose(trl__rivals *rivals, const trl_model *model);
 
-/* Of the path in hand; directly after the search (or trl__aligner_set_path). `frames`: how many were judged. Cost: the scores of the
- * rivals and the path. */
+/* Of the path in hand; directly after the search (or trl__aligner_set_path). `frames`: how many were judged. Cost:
+ * the scores of the rivals and the path. */
 int trl__aligner_fit(trl__aligner *aligner, const trl__rivals *rivals, double *fit, int32_t *frames, trl_error *err);
 
 typedef struct trl__fit {

@@ -136,7 +136,8 @@ static void say_words(const trl__unknown_count *c, trl_unknown_summary *s, const
         snprintf(s->text + used, size - used, " and %zu more", count - i);
 }
 
-/* Where most words are unknown, the lexicon is another language's, or has other capitals. Of a few words that may be chance. */
+/* Where most words are unknown, the lexicon is another language's, or has other capitals. Of a few words that may be
+ * chance. */
 static int is_another_lexicon(const trl__unknown_count *c)
 {
     return c->words >= 20 && 2 * c->list.times > c->words;

@@ -15,8 +15,9 @@ typedef struct trl__written_segments {
     size_t label_capacity, token_capacity, word_capacity;
 } trl__written_segments;
 
-/* Of an utterance that has `written`: a segment per token that has words, from the first one's beginning to the last one's end, with pauses between
- * them; its confidence is the mean over the frames of its words. Phones belong to these segments. Returns 0 or TRL_ENOMEM. */
+/* Of an utterance that has `written`: a segment per token that has words, from the first one's beginning to the last
+ * one's end, with pauses between them; its confidence is the mean over the frames of its words. Phones belong to
+ * these segments. Returns 0 or TRL_ENOMEM. */
 int trl__written_segments_make(trl__written_segments *out, const trl__segmentation *said,
                                const trl_utterance *utterance, trl_error *err);
 void trl__written_segments_free(trl__written_segments *segments);

@@ -1,4 +1,5 @@
-/* Sound: libsndfile or, for what that does not know, FFmpeg decodes; this file picks a channel and a part, and has the rate converted.
+/* Sound: libsndfile or, for what that does not know, FFmpeg decodes; this file picks a channel and a part, and has
+ * the rate converted.
  *
  * One channel at the file's own rate is one call of libsndfile straight into the caller's buffer. Otherwise frames pass
  * through a block of fixed size. A part at another rate is cut out of the converted whole: reading begins a little

@@ -1,4 +1,5 @@
-/* FLAC from a pipe does not say how many samples there are, and libFLAC takes the end of the file for the end of the sound. */
+/* FLAC from a pipe does not say how many samples there are, and libFLAC takes the end of the file for the end of the
+ * sound. */
 #ifndef TRL_AUDIO_FLAC_END_H
 #define TRL_AUDIO_FLAC_END_H
 

@@ -108,7 +108,8 @@ static int get_box(trl__sound_source *source, uint64_t at, part *p)
     return size >= 8;
 }
 
-/* A number of Matroska: as many more bytes as its first byte has zeros at the front. Returns its bytes, 0: it is none. */
+/* A number of Matroska: as many more bytes as its first byte has zeros at the front. Returns its bytes, 0: it is
+ * none. */
 static size_t get_ebml(const uint8_t *bytes, size_t n, int keep_mark, uint64_t *value)
 {
     size_t more = 0;

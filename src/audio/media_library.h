@@ -1,4 +1,5 @@
-/* FFmpeg's functions, found when the program runs: a hundred libraries that most runs have no use for, and that may not be installed. */
+/* FFmpeg's functions, found when the program runs: a hundred libraries that most runs have no use for, and that may
+ * not be installed. */
 #ifndef TRL_AUDIO_MEDIA_LIBRARY_H
 #define TRL_AUDIO_MEDIA_LIBRARY_H
 

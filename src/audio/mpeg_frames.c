@@ -86,9 +86,10 @@ static int goes_on(trl__sound_source *source, uint64_t at, const uint8_t like[4]
     return 0;
 }
 
-/* libsndfile reads no further than the length that it guesses, which in a file of variable bit rate is anything: it is shown a first frame
- * that counts the others, instead of the tags at the beginning. How much later than what was recorded the sound is, only encoders know:
- * that frame says what LAME's is, by far the most used. The delay of decoders, 529 samples, comes on top, and both are skipped. */
+/* libsndfile reads no further than the length that it guesses, which in a file of variable bit rate is anything: it
+ * is shown a first frame that counts the others, instead of the tags at the beginning. How much later than what was
+ * recorded the sound is, only encoders know: that frame says what LAME's is, by far the most used. The delay of
+ * decoders, 529 samples, comes on top, and both are skipped. */
 static void show_count(trl__sound_source *source, uint64_t at, const uint8_t head[4], uint32_t count)
 {
     uint8_t *h = source->front;

@@ -1,7 +1,8 @@
 /* Is the sound as long as its header says? libsndfile shortens a cut file without a word, so the length fields are
  * compared with the real size here: WAV, RF64, AIFF, CAF and Wave64 are all lists of chunks (a name, a length, that
  * many bytes) in four spellings; AU and SPHERE have one fixed header; the last page of an Ogg file carries a mark.
- * MP3 is a chain of frames (mpeg_frames.c). FLAC that has its length shows a cut only when it is decoded; trl_audio_read notices it there.
+ * MP3 is a chain of frames (mpeg_frames.c). FLAC that has its length shows a cut only when it is decoded;
+ * trl_audio_read notices it there.
  *
  * Programs that write to a pipe can't go back to fill in the length. They leave 0 or a number just below 2^31 or 2^32:
  * then the sound goes on to the end of the file.

@@ -1,5 +1,5 @@
-/* How long sounds are whose files do not say it. They are decoded to count, which the many parts of a recording would have done for each of them: the last files'
- * lengths are kept, in one place for all threads. */
+/* How long sounds are whose files do not say it. They are decoded to count, which the many parts of a recording would
+ * have done for each of them: the last files' lengths are kept, in one place for all threads. */
 #ifndef TRL_AUDIO_SOUND_LENGTH_H
 #define TRL_AUDIO_SOUND_LENGTH_H
 

@@ -1,5 +1,5 @@
-/* Streams of records, byte by byte in docs/formats.md: what goes from mapper to reducer, and on to a store. Header and records carry checksums, which every reader
- * compares; a mark at the end says how many records there were.
+/* Streams of records, byte by byte in docs/formats.md: what goes from mapper to reducer, and on to a store. Header
+ * and records carry checksums, which every reader compares; a mark at the end says how many records there were.
  *
  *     trl__bam_reader_open("-", &reader, err);                              // reader.header says what the records are about
  *     while ((code = trl__bam_read(&reader, &record, err)) > 0) …

@@ -159,7 +159,8 @@ static int take_reply(batch *b, trl__redis_request *q, trl__redis_node *n, trl__
     return 0;
 }
 
-/* The answer to a request; where ASKING stood before it, the one of both that says why it was refused. Returns as receive. */
+/* The answer to a request; where ASKING stood before it, the one of both that says why it was refused. Returns as
+ * receive. */
 static int receive_answer(batch *b, const trl__redis_request *q, trl__redis_node *n, trl__reply *reply, trl_error *err)
 {
     trl__reply asked = {.kind = TRL__REPLY_NIL};

@@ -6,9 +6,11 @@
  *     trl__redis_run(redis, r, count, deadline, err);            // r[i].status, r[i].value until the next run
  *     trl__redis_close(redis);
  *
- * Slots that have moved (MOVED) or are moving (ASK) are followed. When a server is gone or does not answer in time, the others are asked who has its slots now, again and again;
- * requests that nobody has answered by the deadline are lost, which is no error. A server that was lost once is asked again every few seconds without waiting for it.
- * Whatever servers send, an operation ends at its deadline, and what they may send is limited (resp.h). Used by one thread at a time.
+ * Slots that have moved (MOVED) or are moving (ASK) are followed. When a server is gone or does not answer in time,
+ * the others are asked who has its slots now, again and again; requests that nobody has answered by the deadline are
+ * lost, which is no error. A server that was lost once is asked again every few seconds without waiting for it.
+ * Whatever servers send, an operation ends at its deadline, and what they may send is limited (resp.h). Used by one
+ * thread at a time.
  *
  * A server without cluster support has all slots. There is no TLS (docs/bam-serving.md has a tunnel).
  */
@@ -46,10 +48,12 @@ typedef struct trl__redis_request {
 /* Which slot: CRC16 (XMODEM) of what stands between the first { and the next }, if anything does, else of the whole key. */
 uint32_t trl__redis_slot(const char *key, size_t size);
 
-/* For an operation that begins now: settings.wait for another server to take over, and settings.timeout for its answer. Several calls can share one. */
+/* For an operation that begins now: settings.wait for another server to take over, and settings.timeout for its
+ * answer. Several calls can share one. */
 double trl__redis_deadline(const trl__redis_settings *settings);
 
-/* Returns 0; TRL_EIO: none of the addresses answers, what answers is no Redis, or a server refuses; TRL_ENOMEM. The settings must outlive it. */
+/* Returns 0; TRL_EIO: none of the addresses answers, what answers is no Redis, or a server refuses; TRL_ENOMEM. The
+ * settings must outlive it. */
 int trl__redis_open(const trl__redis_settings *settings, double deadline, trl__redis **out, trl_error *err);
 void trl__redis_close(trl__redis *redis);
 
@@ -59,7 +63,8 @@ int trl__redis_run(trl__redis *redis, trl__redis_request *requests, size_t count
 /* Until the replicas, where there are any, have what was stored; TRL_EIO: not by the deadline. */
 int trl__redis_settle(trl__redis *redis, double deadline, trl_error *err);
 
-/* Removes the keys that match a pattern of Redis from all servers, but for those that begin with `kept`; it may take 20 times settings.wait. */
+/* Removes the keys that match a pattern of Redis from all servers, but for those that begin with `kept`; it may take
+ * 20 times settings.wait. */
 int trl__redis_remove(trl__redis *redis, const char *pattern, const char *kept, trl_error *err);
 
 /* How many servers have slots. */

@@ -1,4 +1,5 @@
-/* What the client of Redis Clusters knows of servers: addresses, connections, who has which slots. Inside of the client. */
+/* What the client of Redis Clusters knows of servers: addresses, connections, who has which slots. Inside of the
+ * client. */
 #ifndef TRL_BAM_REDIS_NODES_H
 #define TRL_BAM_REDIS_NODES_H
 
@@ -40,11 +41,13 @@ void trl__redis_free_values(trl__redis *r);
 /* The node at this address, a new one if need be; TRL__REDIS_NOBODY where there are too many, or this can't be one. */
 size_t trl__redis_find_node(trl__redis *r, const char *host, int64_t port);
 
-/* Whether it can be reached shows by n->link; an error is one that waiting does not help against. What waits to be sent is kept. */
+/* Whether it can be reached shows by n->link; an error is one that waiting does not help against. What waits to be
+ * sent is kept. */
 int trl__redis_connect(trl__redis *r, trl__redis_node *n, trl_error *err);
 void trl__redis_disconnect(trl__redis_node *n);
 
-/* A command as Redis reads it, to what will be sent: how many pieces, each with its size; sizes may be NULL. -1: out of memory. */
+/* A command as Redis reads it, to what will be sent: how many pieces, each with its size; sizes may be NULL. -1: out
+ * of memory. */
 int trl__redis_put_command(trl__redis_node *n, int pieces, const char *const *texts, const size_t *sizes);
 /* Returns 0, or -1: disconnected. */
 int trl__redis_send(const trl__redis *r, trl__redis_node *n);
@@ -56,7 +59,8 @@ int trl__redis_ask(trl__redis *r, trl__redis_node *n, int pieces, const char *co
 /* An error with the server's words. */
 int trl__redis_refuses(const trl__redis_node *n, const trl__reply *reply, trl_error *err);
 
-/* Asks nodes that are connected, then the others, who has which slots, until one tells. Returns 1, 0: none does, or an error. */
+/* Asks nodes that are connected, then the others, who has which slots, until one tells. Returns 1, 0: none does, or
+ * an error. */
 int trl__redis_refresh(trl__redis *r, trl_error *err);
 
 #endif

@@ -163,7 +163,8 @@ static int spend(reader *r, size_t size)
     return 0;
 }
 
-/* Without its end; control characters, which a terminal may obey, become question marks. Returns 1, 0 or an error, as all that follow. */
+/* Without its end; control characters, which a terminal may obey, become question marks. Returns 1, 0 or an error, as
+ * all that follow. */
 static int read_line(reader *r, char line[LINE_MOST + 1], size_t *size)
 {
     trl__resp *link = r->link;

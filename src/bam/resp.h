@@ -1,7 +1,8 @@
 /* A connection to a Redis server: what is sent, and answers in RESP 2, from a server that may mean harm.
  *
- * Everything ends at a time that the caller says, however slowly a server sends, and before that when it is silent for too long. Names of hosts are looked up by
- * the system, which has an end of its own. Lines, arrays, their depth and all bytes of an operation are limited.
+ * Everything ends at a time that the caller says, however slowly a server sends, and before that when it is silent
+ * for too long. Names of hosts are looked up by the system, which has an end of its own. Lines, arrays, their depth
+ * and all bytes of an operation are limited.
  */
 #ifndef TRL_BAM_RESP_H
 #define TRL_BAM_RESP_H
@@ -49,8 +50,8 @@ void trl__resp_close(trl__resp *link);
 /* Returns 0; -1: the server is gone, or does not take it in time. */
 int trl__resp_send(trl__resp *link, const void *bytes, size_t size, const trl__resp_limits *limits);
 
-/* One answer, freed by trl__reply_free. Returns 1; 0: the server is gone, silent, or too slow; TRL_EIO: this is no answer of Redis, or beyond a limit; TRL_ENOMEM.
- * After anything but 1 the connection is of no more use. */
+/* One answer, freed by trl__reply_free. Returns 1; 0: the server is gone, silent, or too slow; TRL_EIO: this is no
+ * answer of Redis, or beyond a limit; TRL_ENOMEM. After anything but 1 the connection is of no more use. */
 int trl__resp_receive(trl__resp *link, trl__resp_limits *limits, trl__reply *out, trl_error *err);
 void trl__reply_free(trl__reply *reply);
 

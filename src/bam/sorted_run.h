@@ -7,8 +7,8 @@
  *     trl__run_cursor_open(run, first, end, &cursor, err);           // records in [first, end); NULL: no limit
  *     while (trl__run_next(cursor, &record, err) > 0) …
  *
- * The file (a working file of this machine, not a format to keep): "trl-run" and 3; the tags; blocks; the index; its place and size, the checksum of head and index. Blocks have zstd's
- * checksums.
+ * The file (a working file of this machine, not a format to keep): "trl-run" and 3; the tags; blocks; the index; its
+ * place and size, the checksum of head and index. Blocks have zstd's checksums.
  */
 #ifndef TRL_BAM_SORTED_RUN_H
 #define TRL_BAM_SORTED_RUN_H

@@ -161,7 +161,8 @@ static size_t mixture_size(const unsigned char *bytes, size_t room, size_t dim)
     return components > 0 && components <= INT32_MAX && trl__le32(bytes + 4) <= 1 && size <= room ? (size_t)size : 0;
 }
 
-/* Its checksum is right; is it what a block can be? From the index's first key on and below that of the next block, keys ascend, and mixtures lie one behind the other up to the end. */
+/* Its checksum is right; is it what a block can be? From the index's first key on and below that of the next block,
+ * keys ascend, and mixtures lie one behind the other up to the end. */
 static int check_content(const trl__part *p, size_t block, trl_error *err)
 {
     const trl__part_block *b = &p->blocks[block];

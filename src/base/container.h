@@ -67,7 +67,8 @@ int trl__container_text(const trl__container *container, const char *name, char 
 
 uint32_t trl__container_version(const trl__container *container);
 
-/* Which content: the file's size, and a hash that covers all of it through the checksums of header, table and sections; of a section that checks itself, its size only. */
+/* Which content: the file's size, and a hash that covers all of it through the checksums of header, table and
+ * sections; of a section that checks itself, its size only. */
 uint64_t trl__container_size(const trl__container *container);
 uint64_t trl__container_hash(const trl__container *container);
 

@@ -17,8 +17,8 @@ int trl__fail_byte(trl_error *err, int code, const char *file, uint64_t offset, 
 
 int trl__fail_memory(trl_error *err);
 
-/* Puts the file in front of what was said of its content by somebody who does not know it. Returns code; success, a lack of memory, and
- * texts that name the file stay as they are. */
+/* Puts the file in front of what was said of its content by somebody who does not know it. Returns code; success, a
+ * lack of memory, and texts that name the file stay as they are. */
 int trl__fail_in(trl_error *err, int code, const char *file);
 
 /* For a failed system call: code from errno (ENOENT -> TRL_ENOENT, ENOMEM -> TRL_ENOMEM, else TRL_EIO), "path: verb:

@@ -174,7 +174,8 @@ static int claim_place(identity folder, const char *path, const char *resolved, 
     return 0;
 }
 
-/* The folder's end is a slash, or there is none: then it is the current one. 1, 0 where there is no such folder, or TRL_ENOMEM. */
+/* The folder's end is a slash, or there is none: then it is the current one. 1, 0 where there is no such folder, or
+ * TRL_ENOMEM. */
 static int stat_folder(const char *path, struct stat *status, trl_error *err)
 {
     trl__arena arena = {0};

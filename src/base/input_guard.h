@@ -1,5 +1,6 @@
 /* Which files a process reads and which it writes, so that no output takes the place of an input
- * (trl_file_protect_inputs, in trellis/file.h). Until that is switched on nothing is remembered, and all of this returns 0.
+ * (trl_file_protect_inputs, in trellis/file.h). Until that is switched on nothing is remembered, and all of this
+ * returns 0.
  *
  *     fd = open(path, O_RDONLY);
  *     code = trl__guard_input(fd, path, err);                       // whoever opens a file to read it
@@ -7,8 +8,8 @@
  *     code = trl__guard_replace(claim, err);                        // … and before it renames
  *     trl__guard_leave(claim);
  *
- * A file is known by device and inode, so links and other spellings of its name are the same file; an output that is not
- * there yet by its folder and its name. */
+ * A file is known by device and inode, so links and other spellings of its name are the same file; an output that is
+ * not there yet by its folder and its name. */
 #ifndef TRL_BASE_INPUT_GUARD_H
 #define TRL_BASE_INPUT_GUARD_H
 

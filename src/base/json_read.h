@@ -37,8 +37,8 @@ typedef struct trl__json_value {
     struct trl__json_value *first, *next;
 } trl__json_value;
 
-/* Values come from the arena; strings are decoded in place, so they live as long as `text`, which is NUL-terminated at `length`.
- * Returns 0, TRL_EFORMAT "name:line: not JSON, or cut: …", TRL_ENOMEM. */
+/* Values come from the arena; strings are decoded in place, so they live as long as `text`, which is NUL-terminated
+ * at `length`. Returns 0, TRL_EFORMAT "name:line: not JSON, or cut: …", TRL_ENOMEM. */
 int trl__json_read(const char *name, int64_t line, char *text, size_t length, trl__arena *arena,
                    const trl__json_value **out, trl_error *err);
 

@@ -1,5 +1,5 @@
-/* JSON as text: what has a quoted string in it goes through here. Straight into a file, piece by piece, or as a value in
- * memory. */
+/* JSON as text: what has a quoted string in it goes through here. Straight into a file, piece by piece, or as a value
+ * in memory. */
 #ifndef TRL_BASE_JSON_TEXT_H
 #define TRL_BASE_JSON_TEXT_H
 
@@ -11,8 +11,8 @@ int trl__json_string(trl_file *file, const char *text, trl_error *err);
 /* A number with as many digits as it needs; null for what JSON has no word for (NaN, infinity). */
 int trl__json_number(trl_file *file, double value, trl_error *err);
 
-/* A value in memory, that grows at its end. Initialise with {0}. A lack of memory is remembered: nobody has to look before
- * the end.
+/* A value in memory, that grows at its end. Initialise with {0}. A lack of memory is remembered: nobody has to look
+ * before the end.
  *
  *     trl__json_open(&json, NULL, '{');
  *     trl__json_add_text(&json, "id", id);

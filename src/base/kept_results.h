@@ -4,8 +4,9 @@
  *         16   blocks: u32 kind (1 job, 2 result), u32 length of the name, u64 length of the content, u64 XXH3 of all of the block but this,
  *              the name (of the utterance), the content
  *
- * A job is the hash of all that its results depend on; they follow it. Several corpora of one run are several jobs, one behind the other. What a kill has
- * left at the end, shorter than it says or damaged, is cut off when the file is opened.
+ * A job is the hash of all that its results depend on; they follow it. Several corpora of one run are several jobs,
+ * one behind the other. What a kill has left at the end, shorter than it says or damaged, is cut off when the file is
+ * opened.
  *
  *     trl__kept_begin(kept, job, err);                       // before the corpus
  *     bytes = trl__kept_find(kept, id, &size);               // any thread, until the next begin

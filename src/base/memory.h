@@ -1,8 +1,8 @@
 /* Memory: aligned blocks, growing arrays, arenas for strings, scratch that is reused.
  *
  * All allocation in the library goes through these functions, so that tests can make any of them fail
- * (trl__memory_fail_after). Built with the address sanitizer, blocks have no byte more than was asked for, and what lies
- * between the pieces of a block is poisoned, so that it sees who reads or writes there.
+ * (trl__memory_fail_after). Built with the address sanitizer, blocks have no byte more than was asked for, and what
+ * lies between the pieces of a block is poisoned, so that it sees who reads or writes there.
  */
 #ifndef TRL_BASE_MEMORY_H
 #define TRL_BASE_MEMORY_H
@@ -74,8 +74,8 @@ typedef void trl__piece_plan(void *user, trl__pieces *pieces);
 void *trl__take(trl__pieces *pieces, size_t count, size_t size);
 void *trl__take_zero(trl__pieces *pieces, size_t count, size_t size);
 
-/* The arrays in scratch, or in a block of their own, which begins with the first and is freed by trl__free. -1, NULL: out
- * of memory. */
+/* The arrays in scratch, or in a block of their own, which begins with the first and is freed by trl__free. -1, NULL:
+ * out of memory. */
 int trl__scratch_lay_out(trl__scratch *scratch, trl__piece_plan *layout, void *user);
 void *trl__lay_out(trl__piece_plan *layout, void *user);
 

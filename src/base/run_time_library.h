@@ -1,4 +1,5 @@
-/* Libraries that are found when the program runs: a binary that was built for them starts where they are not installed. */
+/* Libraries that are found when the program runs: a binary that was built for them starts where they are not
+ * installed. */
 #ifndef TRL_BASE_RUN_TIME_LIBRARY_H
 #define TRL_BASE_RUN_TIME_LIBRARY_H
 

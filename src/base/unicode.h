@@ -1,4 +1,5 @@
-/* Text as code points, in composed form (NFC): é is one letter, however it was typed. By utf8proc; nothing depends on the locale. */
+/* Text as code points, in composed form (NFC): é is one letter, however it was typed. By utf8proc; nothing depends on
+ * the locale. */
 #ifndef TRL_BASE_UNICODE_H
 #define TRL_BASE_UNICODE_H
 
@@ -7,8 +8,8 @@
 
 #define TRL__LETTERS_MOST 256 /* code points of a word; a longer one is no word */
 
-/* The code points of UTF-8 in composed form; with `fold`, of small letters, as Unicode's full case folding has them (ß becomes ss). Returns how
- * many, or -1: not valid UTF-8, or more than TRL__LETTERS_MOST. */
+/* The code points of UTF-8 in composed form; with `fold`, of small letters, as Unicode's full case folding has them
+ * (ß becomes ss). Returns how many, or -1: not valid UTF-8, or more than TRL__LETTERS_MOST. */
 long trl__letters_of(const char *text, size_t length, int fold, int32_t letters[TRL__LETTERS_MOST]);
 
 #define TRL__LETTERS_BYTES (4 * TRL__LETTERS_MOST + 1)

@@ -32,8 +32,8 @@ static int change_text(trl_corpus *corpus, trl_utterance *u, const trl__spoken_t
                               err, "there are no words in the transcript, only punctuation");
 }
 
-/* Bytes of the blank that stands here: the plain one, or one of typesetting or other scripts (no-break, thin, of no width,
- * ideographic …); 0: none. */
+/* Bytes of the blank that stands here: the plain one, or one of typesetting or other scripts (no-break, thin, of no
+ * width, ideographic …); 0: none. */
 static size_t blank_length(const char *text)
 {
     static const char *const blanks[] = {

@@ -247,8 +247,8 @@ int trl__lexicon_parse(const char *path, trl__text *text, trl_findings *findings
     return code < 0 ? code : end(&r, read_lines(&r, path, text, err), out, err);
 }
 
-/* The next name of a list: the longest that is a file, since a comma may be part of its name, else all up to the first comma. *rest becomes NULL behind the
- * last one. NULL: out of memory. */
+/* The next name of a list: the longest that is a file, since a comma may be part of its name, else all up to the
+ * first comma. *rest becomes NULL behind the last one. NULL: out of memory. */
 static char *next_name(trl__arena *arena, const char **rest)
 {
     size_t most = strlen(*rest), length = most;

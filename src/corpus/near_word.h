@@ -22,8 +22,8 @@ typedef struct trl__near_words {
 /* Both return 0 or TRL_ENOMEM. */
 int trl__near_words_build(trl__near_words *near, const trl_lexicon *lexicon, trl_error *err);
 int trl__near_word(trl__near_words *near, const char *word, const char **found, trl_error *err);
-/* What to do about a word: "; --fold-case takes it" where only capitals differ from the one that was found; of numbers, if none was found (NULL),
- * that --replace says how they are spoken; else "". */
+/* What to do about a word: "; --fold-case takes it" where only capitals differ from the one that was found; of
+ * numbers, if none was found (NULL), that --replace says how they are spoken; else "". */
 const char *trl__near_word_advice(const char *word, const char *found);
 
 void trl__near_words_free(trl__near_words *near);

@@ -21,7 +21,8 @@
 
 #define HINTS 3 /* corpora that are named where the folder itself is none */
 
-/* In the order of preference when a sound has several transcripts. Media: sound as a rule with pictures, or what phones make. */
+/* In the order of preference when a sound has several transcripts. Media: sound as a rule with pictures, or what
+ * phones make. */
 enum file_kind { FILE_SOUND, FILE_MEDIA, FILE_LAB, FILE_TXT, FILE_TEXTGRID, FILE_OTHER };
 
 typedef struct entry {

@@ -27,8 +27,8 @@ static void add_cut(cuts *c, size_t left_end, size_t right_first)
         c->at[c->count++] = (cut){left_end, right_first};
 }
 
-/* The cuts at the marks [first, end): an apostrophe alone goes to the part behind or before; of several marks those at either side that are
- * apostrophes go to their words. */
+/* The cuts at the marks [first, end): an apostrophe alone goes to the part behind or before; of several marks those
+ * at either side that are apostrophes go to their words. */
 static void cut_at(cuts *c, const int32_t *letters, size_t first, size_t end)
 {
     size_t left = first, right = end;
@@ -68,7 +68,8 @@ static int find_cuts(cuts *c, const int32_t *letters, size_t count)
     return c->count < CUTS;
 }
 
-/* From the end to the beginning: best[k] is the least number of parts behind cut k, and next[k] the cut where the first of them ends. */
+/* From the end to the beginning: best[k] is the least number of parts behind cut k, and next[k] the cut where the
+ * first of them ends. */
 size_t trl__split_token(const int32_t *letters, size_t count, trl__is_word_fn is_word, void *user,
                         trl__part parts[TRL__PARTS_MOST])
 {

@@ -173,7 +173,8 @@ static size_t marks_behind(const int32_t *letters, size_t count)
     return marks;
 }
 
-/* Takes marks off until something is found; afterwards the piece is what was found, or what is in brackets, or what is left without marks. */
+/* Takes marks off until something is found; afterwards the piece is what was found, or what is in brackets, or what
+ * is left without marks. */
 static void find_within(trl__written_words *w, piece *p)
 {
     size_t before = marks_before(p->letters, p->count), behind = marks_behind(p->letters, p->count);

@@ -1,21 +1,23 @@
-/* From what people write to words of a lexicon: “It’s late,” he said – in 1990. becomes: it 's late he said in 1990, if it, 's, late … are words of
- * the lexicon.
+/* From what people write to words of a lexicon: “It’s late,” he said – in 1990. becomes: it 's late he said in 1990,
+ * if it, 's, late … are words of the lexicon.
  *
  *     trl__written_words *written;
  *     trl__written_create(lexicon, NULL, &written, err);
  *     trl__written_text(written, text, &spoken, err);
  *     trl__written_destroy(written);
  *
- * A token, what stands between blanks, is looked for as it is; what the lexicon has is never changed. Else, the marks around it are taken off, the
- * fewest first and those behind it before those in front. What is left at each step is looked for
+ * A token, what stands between blanks, is looked for as it is; what the lexicon has is never changed. Else, the marks
+ * around it are taken off, the fewest first and those behind it before those in front. What is left at each step is
+ * looked for
  *   1. as it is,
  *   2. among the replacements,
  *   3. with apostrophes and hyphens of one kind,
  *   4. in small letters, first those of the lexicon's words that are such, then the first word that differs in capitals, then among the replacements.
- * What is not found is cut at separators (dashes, quotes, ..), and the pieces are looked for in the same way; a piece that is not found is cut at its
- * hyphens and other marks, and before or behind its apostrophes, into the fewest parts of which the lexicon has each, the first ones as long as can be;
- * never at a mark between digits. What is then not found is an unknown word, without the marks around it. Tokens of marks alone are no words.
- * Brackets [] <> {} hold no speech: what is in them, one token or several, stays as it is written; so does a single word in ().
+ * What is not found is cut at separators (dashes, quotes, ..), and the pieces are looked for in the same way; a piece
+ * that is not found is cut at its hyphens and other marks, and before or behind its apostrophes, into the fewest
+ * parts of which the lexicon has each, the first ones as long as can be; never at a mark between digits. What is then
+ * not found is an unknown word, without the marks around it. Tokens of marks alone are no words. Brackets [] <> {}
+ * hold no speech: what is in them, one token or several, stays as it is written; so does a single word in ().
  *
  * Letters are in composed form (NFC) throughout. Each distinct token is looked for once. One thread at a time.
  */

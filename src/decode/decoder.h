@@ -81,8 +81,9 @@ struct trl__score_group {
     uint32_t number;
     trl__foreseen *
         foreseen; /* is told which blocks will be wanted, and has them made; with `until`; NULL: nobody wants to know */
-    /* Makes the scores of these tied states, each named once, in frames [first, end) of the group, no more than `block` of them. Any worker of the decoder's team may call it, at the same time as others.
-     * TRL_EINVAL: there is no room for so many, or there are no such frames or tied states. */
+    /* Makes the scores of these tied states, each named once, in frames [first, end) of the group, no more than
+     * `block` of them. Any worker of the decoder's team may call it, at the same time as others. TRL_EINVAL: there is
+     * no room for so many, or there are no such frames or tied states. */
     int (*fill)(trl__score_group *group, int worker, int32_t first, int32_t end, const int32_t *wanted, int32_t count,
                 trl_error *err);
     /* The same for one tied state in the only frame of a group with cells. */

@@ -28,7 +28,8 @@ typedef struct trl__matches {
 int trl__match(const trl_transcripts *said, const trl_transcripts *heard, int oracle, trl_score *score,
                trl__matches *out, trl_error *err);
 
-/* The word in composed form, with the small ones of letters that are the same: in place, or in `room`. `letters` is no TRL_LETTERS_USUAL. */
+/* The word in composed form, with the small ones of letters that are the same: in place, or in `room`. `letters` is
+ * no TRL_LETTERS_USUAL. */
 char *trl__fold_letters(int letters, char *word, size_t *length, char room[TRL__LETTERS_BYTES]);
 
 void trl__counts_add(trl_counts *sum, const trl_counts *more);

@@ -247,11 +247,12 @@ static void move_window(trl__sliding *s, int64_t from, int64_t to)
         add_row(s->sums, ring_row(s, s->to - 1), -1);
 }
 
-/* A window whose mean is so many of its deviations from the prior, in some coefficient, is of another channel than the prior's. AN4's test
- * utterances are 2.0 away at most, at 8 kHz 5 and more, within 300 to 3400 Hz 2.9. */
+/* A window whose mean is so many of its deviations from the prior, in some coefficient, is of another channel than
+ * the prior's. AN4's test utterances are 2.0 away at most, at 8 kHz 5 and more, within 300 to 3400 Hz 2.9. */
 #define FOREIGN 2.5
 
-/* How far the prior is off. The level of the sound is the microphone's: of cepstra, the first says it, of filters, all do. */
+/* How far the prior is off. The level of the sound is the microphone's: of cepstra, the first says it, of filters,
+ * all do. */
 static double prior_off(const trl__sliding *s, size_t i)
 {
     size_t dim = s->sums->dim, level = s->options->layout == TRL_LAYOUT_HTK ? dim - 1 : 0;

@@ -44,7 +44,8 @@ void trl__sliding_destroy(trl__sliding *sliding);
 void trl__sliding_reset(trl__sliding *sliding);
 void trl__sliding_put(trl__sliding *sliding, const float *row);
 
-/* Writes the next row that is ready, 1; or 0. One that holds nothing comes out as such. `ended`: no more rows will come. */
+/* Writes the next row that is ready, 1; or 0. One that holds nothing comes out as such. `ended`: no more rows will
+ * come. */
 int trl__sliding_take(trl__sliding *sliding, int ended, float *row);
 
 #endif

@@ -111,8 +111,8 @@ static int stream_statics(worker *w, trl_audio *audio, uint64_t *samples, trl_er
     return code == 0 ? trl_extractor_end(w->extractor, &w->statics, err) : code;
 }
 
-/* Only rows that hold something stay, and of these only those that are `reach` rows from all that hold nothing: windows of
- * nearer ones lie in both, and are like no room. */
+/* Only rows that hold something stay, and of these only those that are `reach` rows from all that hold nothing:
+ * windows of nearer ones lie in both, and are like no room. */
 static void cut_silence(trl_matrix *statics, size_t reach)
 {
     size_t stay = 0, since = reach; /* rows since the last one that holds nothing */

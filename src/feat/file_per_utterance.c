@@ -1,5 +1,5 @@
-/* Formats that hold one utterance per file. The writer: a folder that is filled file by file, each atomic in itself, or a single file that
- * appears with the commit. The reader: a file, or those of a folder by their names.
+/* Formats that hold one utterance per file. The writer: a folder that is filled file by file, each atomic in itself,
+ * or a single file that appears with the commit. The reader: a file, or those of a folder by their names.
  */
 #include "feat/feature_format.h"
 #include "base/fail.h"

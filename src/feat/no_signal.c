@@ -3,16 +3,17 @@
 
 #include <math.h>
 
-/* Noise of one unit of 16 bits is Gaussian of deviation 1, which is 1.04 when rounded; or equally often -1, 0 and 1: 0.82. No room recorded
- * is so quiet: of AN4's and speechocean762's training sound, no frame but their own digital silence varies by less than 2. */
+/* Noise of one unit of 16 bits is Gaussian of deviation 1, which is 1.04 when rounded; or equally often -1, 0 and 1:
+ * 0.82. No room recorded is so quiet: of AN4's and speechocean762's training sound, no frame but their own digital
+ * silence varies by less than 2. */
 #define NOTHING 1.25
 
 /* A window that reaches into zeros by less than half is sound, a bit quieter; one that lies in them by more is not. */
 #define PARTS 5
 #define PARTS_HELD 3
 
-/* Does the deviation of the samples exceed `limit`? Two samples that are d apart make a variance of d² / 2n at least, which is why most
- * sound is known by its first samples. */
+/* Does the deviation of the samples exceed `limit`? Two samples that are d apart make a variance of d² / 2n at least,
+ * which is why most sound is known by its first samples. */
 static int exceeds(const float *samples, size_t count, double limit)
 {
     double n = (double)count, sum = 0, square = 0, most = limit * limit;

@@ -1,10 +1,11 @@
-/* NumPy files (NEP 1): magic, two bytes of version, the length of the header (uint16, from version 2.0 on uint32, little-endian), the header, the
- * numbers. The header is a Python dictionary of three entries, padded with blanks so that the numbers start at a multiple of 64:
+/* NumPy files (NEP 1): magic, two bytes of version, the length of the header (uint16, from version 2.0 on uint32,
+ * little-endian), the header, the numbers. The header is a Python dictionary of three entries, padded with blanks so
+ * that the numbers start at a multiple of 64:
  *
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (120, 39), }
  *
- * Written: version 1.0, float32, little-endian, row by row. Read: floats of 4 and 8 bytes in either order of bytes, by rows or columns
- * (fortran_order); an array of one dimension is one row.
+ * Written: version 1.0, float32, little-endian, row by row. Read: floats of 4 and 8 bytes in either order of bytes,
+ * by rows or columns (fortran_order); an array of one dimension is one row.
  */
 #include "base/bytes.h"
 #include "base/fail.h"

@@ -74,8 +74,8 @@ static int parse_number(const reader *r, const char *text, const char *what, int
     return 0;
 }
 
-/* A label that may be a name or a number. The labels of a side are all the one or all the other: taken singly, a number that happens to be
- * a name would be another label than the number beside it that is none. */
+/* A label that may be a name or a number. The labels of a side are all the one or all the other: taken singly, a
+ * number that happens to be a name would be another label than the number beside it that is none. */
 static int parse_either(reader *r, int side, const char *text, const trl_symbols *symbols, int32_t *label)
 {
     int64_t found = trl_symbols_find(symbols, text);

@@ -1,6 +1,6 @@
-/* The texts of language models: a sentence per line; in Kaldi's form, its utterance's id in front. A text that is taken
- * for a plain one though its lines have ids makes a model of ids, one for each sentence, and nobody notices: so the form
- * is recognised by what lies beside the text. */
+/* The texts of language models: a sentence per line; in Kaldi's form, its utterance's id in front. A text that is
+ * taken for a plain one though its lines have ids makes a model of ids, one for each sentence, and nobody notices: so
+ * the form is recognised by what lies beside the text. */
 #include "base/fail.h"
 #include "base/log_write.h"
 #include "base/path.h"

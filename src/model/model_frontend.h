@@ -9,7 +9,8 @@
 #define TRL__ONLINE_LEAST 100
 #define TRL__ONLINE_PRIOR 100 /* so many frames of the mean of training, where the model has it */
 
-/* As trl_model_read_frontend, and the front end itself. TRL_EINVAL: the model does not say, or its frames are not those of the model's Gaussians. */
+/* As trl_model_read_frontend, and the front end itself. TRL_EINVAL: the model does not say, or its frames are not
+ * those of the model's Gaussians. */
 int trl__model_frontend_make(const trl_model *model, int is_online, trl_frontend_options *description,
                              trl_frontend **out, trl_error *err);
 

@@ -1,9 +1,10 @@
-/* A frame is linear in the static rows around it: derivatives, splicing and the transform are. Of a sound whose static row s does not change,
- * derivatives are 0 and neighbours are the same, so that the frame is B s + c. The row whose frame is nearest to the mean m of silence, with
- * differences counted in its deviations, solves (B' V B) s = B' V (m - c), V being 1 / variance.
+/* A frame is linear in the static rows around it: derivatives, splicing and the transform are. Of a sound whose
+ * static row s does not change, derivatives are 0 and neighbours are the same, so that the frame is B s + c. The row
+ * whose frame is nearest to the mean m of silence, with differences counted in its deviations, solves (B' V B) s = B'
+ * V (m - c), V being 1 / variance.
  *
- * The mean is that of the tied states of the units of silence; of inner states alone where there are some, since the outer ones
- * have frames of speech among theirs. */
+ * The mean is that of the tied states of the units of silence; of inner states alone where there are some, since the
+ * outer ones have frames of speech among theirs. */
 #include "model/silence_mean.h"
 #include "base/fail.h"
 #include "base/lapack.h"

@@ -6,8 +6,9 @@
 
 #include <trellis/frontend.h>
 
-/* Fills options->silence_mean with what an unchanging sound has behind CMVN whose frames are nearest to the means of the model's silence, as
- * the front end makes frames. Left empty where the model has no unit of silence or the front end more coefficients than a mean can hold. */
+/* Fills options->silence_mean with what an unchanging sound has behind CMVN whose frames are nearest to the means of
+ * the model's silence, as the front end makes frames. Left empty where the model has no unit of silence or the front
+ * end more coefficients than a mean can hold. */
 int trl__silence_mean(const trl_model *model, trl_frontend_options *options, trl_error *err);
 
 #endif

@@ -4,10 +4,12 @@
  *
  *     FAIL MODE SECONDS MEGABYTES FOLDER REPAIR COMMAND ARGUMENT …
  *
- * FAIL is the number of the allocation, from 1, that gets no memory, 0 for none; with MODE `one` it alone, with `all` every one behind it
- * too. All of the process count, those of libraries as well, since malloc and its kin are replaced here. The run has FOLDER as its working
- * folder, where it puts the checksums of the file REPAIR right before it starts (-: of none), and puts `.stdout` and `.stderr` there, and `.where`: who asked for the memory that was refused. More than MEGABYTES held at a time,
- * or more than SECONDS, end it. For each run a line comes back on standard output:
+ * FAIL is the number of the allocation, from 1, that gets no memory, 0 for none; with MODE `one` it alone, with `all`
+ * every one behind it too. All of the process count, those of libraries as well, since malloc and its kin are
+ * replaced here. The run has FOLDER as its working folder, where it puts the checksums of the file REPAIR right
+ * before it starts (-: of none), and puts `.stdout` and `.stderr` there, and `.where`: who asked for the memory that
+ * was refused. More than MEGABYTES held at a time, or more than SECONDS, end it. For each run a line comes back on
+ * standard output:
  *
  *     exit|signal|memory CODE ALLOCATIONS MOST_BYTES
  */

@@ -1,4 +1,5 @@
-/* Streams of M-phones, once as the bytes are, and once with the checksums put right: read, printed keys parse back, and what reads well is reduced. */
+/* Streams of M-phones, once as the bytes are, and once with the checksums put right: read, printed keys parse back,
+ * and what reads well is reduced. */
 #include "bam/reducer.h"
 #include "../stream_repair.h"
 

@@ -1,5 +1,6 @@
-/* Files of results that are kept: once as the bytes are, and once with the checksums of the blocks put right, so that what the blocks hold is reached too. What
- * is opened is cut behind its last whole block, so opening it again finds the same; and a result that is added is found. */
+/* Files of results that are kept: once as the bytes are, and once with the checksums of the blocks put right, so that
+ * what the blocks hold is reached too. What is opened is cut behind its last whole block, so opening it again finds
+ * the same; and a result that is added is found. */
 #define _GNU_SOURCE
 #include "align/kept_alignment.h"
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* Transcripts as people write them: what comes out is UTF-8 with single blanks, and has as many words as its tokens say. */
+/* Transcripts as people write them: what comes out is UTF-8 with single blanks, and has as many words as its tokens
+ * say. */
 #include "base/text_file.h"
 #include "corpus/corpus_builder.h"
 #include "corpus/written_words.h"

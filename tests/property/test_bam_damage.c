@@ -1,4 +1,5 @@
-/* Damaged stores: whatever byte or page of a file is another, a look-up gives the right bytes or an error that names the file; nothing crashes, no M-phone is missed. */
+/* Damaged stores: whatever byte or page of a file is another, a look-up gives the right bytes or an error that names
+ * the file; nothing crashes, no M-phone is missed. */
 #include "bam_fixture.h"
 #include "../container_repair.h"
 
@@ -68,7 +69,8 @@ static size_t look_up_all(trl_bam_store *store, const damaged_store *s)
     return failed;
 }
 
-/* As it is: opening it, or checking it, or both, must say that something is wrong. Returns whether it could be opened. */
+/* As it is: opening it, or checking it, or both, must say that something is wrong. Returns whether it could be
+ * opened. */
 static int is_noticed(const damaged_store *s)
 {
     trl_bam_store *store;
@@ -173,7 +175,8 @@ static void test_pages(void **state)
     free_store(&s);
 }
 
-/* Whoever makes such files on purpose puts checksums right: then numbers that can't be are found before they lead anywhere. */
+/* Whoever makes such files on purpose puts checksums right: then numbers that can't be are found before they lead
+ * anywhere. */
 static void test_repaired(void **state)
 {
     (void)state;

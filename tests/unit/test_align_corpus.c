@@ -361,7 +361,8 @@ static void test_unknown_words(void **state)
     }
 }
 
-/* The list of them, and what becomes of them: auto is noise, but not where there is no noise, nor where most words are unknown. */
+/* The list of them, and what becomes of them: auto is noise, but not where there is no noise, nor where most words
+ * are unknown. */
 static void test_which_words_are_unknown(void **state)
 {
     (void)state;

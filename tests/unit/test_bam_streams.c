@@ -156,7 +156,8 @@ static int read_run(const bam_case *c, const uint64_t tags[TRL__RUN_TAGS], size_
     return code;
 }
 
-/* The same of the working files of the sort: a tag that is another would leave out utterances. zstd has bits that mean nothing: then all is as it was. */
+/* The same of the working files of the sort: a tag that is another would leave out utterances. zstd has bits that
+ * mean nothing: then all is as it was. */
 static void test_flipped_run(void **state)
 {
     (void)state;

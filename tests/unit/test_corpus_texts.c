@@ -1,4 +1,5 @@
-/* Transcripts of a corpus as words of a lexicon. What becomes of each word is the matter of test_written_words; here: what the corpus has then. */
+/* Transcripts of a corpus as words of a lexicon. What becomes of each word is the matter of test_written_words; here:
+ * what the corpus has then. */
 #include "base/memory.h"
 #include "corpus_fixture.h"
 

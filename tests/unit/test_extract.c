@@ -341,8 +341,8 @@ static void test_unchosen_channels_are_said(void **state)
         free_delivery(&deliveries[i]);
 }
 
-/* With cut_silence, sound with zeros before and behind it has frames of the sound alone, all but those near its ends; and
- * zeros alone have none, which is said. */
+/* With cut_silence, sound with zeros before and behind it has frames of the sound alone, all but those near its ends;
+ * and zeros alone have none, which is said. */
 static void test_silence_is_cut(void **state)
 {
     (void)state;

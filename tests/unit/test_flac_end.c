@@ -1,4 +1,5 @@
-/* FLAC as programs write it to a pipe, without the number of samples: whole it is read to its end, cut it is refused. */
+/* FLAC as programs write it to a pipe, without the number of samples: whole it is read to its end, cut it is refused.
+ * */
 #include "make_sound.h"
 
 #include <trellis/audio.h>

@@ -1,5 +1,5 @@
-/* Sound of phones, cameras and browsers, in files that FFmpeg's program makes of a WAV: the same sound at the same time, its parts,
- * and what is cut or damaged. */
+/* Sound of phones, cameras and browsers, in files that FFmpeg's program makes of a WAV: the same sound at the same
+ * time, its parts, and what is cut or damaged. */
 #include "make_sound.h"
 
 #include "audio/audio_memory.h"
@@ -25,8 +25,8 @@ typedef struct kind {
     int has_lengths; /* of its parts, as files with a header have */
 } kind;
 
-/* The delay of raw AAC, of fragments and of AVI stands nowhere: 1024 samples of AAC, 1105 of MP3. Of Windows Media FFmpeg skips two frames
- * of 2048 samples, but its own encoder makes but one. */
+/* The delay of raw AAC, of fragments and of AVI stands nowhere: 1024 samples of AAC, 1105 of MP3. Of Windows Media
+ * FFmpeg skips two frames of 2048 samples, but its own encoder makes but one. */
 static const kind kinds[] = {
     {"a.m4a", "-c:a aac -b:a 96k", 0, 0.03, 1},
     {"first.m4a", "-c:a aac -b:a 96k -movflags faststart", 0, 0.03, 1},
@@ -285,7 +285,8 @@ static void test_cut(void **state)
         }
 }
 
-/* Whatever the bytes are: samples, or an error, and little memory. Sanitizers reserve more address space than any limit. */
+/* Whatever the bytes are: samples, or an error, and little memory. Sanitizers reserve more address space than any
+ * limit. */
 static void test_damaged(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Memory: sizes that overflow, alignment, growth, arenas, scratch, arrays in one block, and the failure injection that all tests rely on. */
+/* Memory: sizes that overflow, alignment, growth, arenas, scratch, arrays in one block, and the failure injection
+ * that all tests rely on. */
 #include "cmocka_test.h"
 
 #include "base/memory.h"

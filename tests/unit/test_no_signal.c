@@ -202,7 +202,8 @@ static void test_empty_frames_do_not_count(void **state)
     trl_matrix_free(&filled);
 }
 
-/* Derivatives are those of the rows that were filled in: of a long silence with one mean, 0 inside, and no leap of energy at its edge. */
+/* Derivatives are those of the rows that were filled in: of a long silence with one mean, 0 inside, and no leap of
+ * energy at its edge. */
 static void test_derivatives_follow(void **state)
 {
     (void)state;

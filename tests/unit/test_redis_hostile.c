@@ -1,5 +1,6 @@
-/* Servers that mean harm to the client of Redis Clusters: answers without end, byte by byte, or that promise what can't be. What the client does ends at the
- * time that it was told, with an error or with requests that are lost, and it holds little memory. The servers are threads that end with their clients. */
+/* Servers that mean harm to the client of Redis Clusters: answers without end, byte by byte, or that promise what
+ * can't be. What the client does ends at the time that it was told, with an error or with requests that are lost, and
+ * it holds little memory. The servers are threads that end with their clients. */
 #include "bam/lookup.h"
 #include "bam/redis_cluster.h"
 #include "redis_server.h"

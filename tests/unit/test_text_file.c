@@ -239,7 +239,8 @@ static void a_truncated_gzip_file_is_an_error(void **state)
 }
 
 /* One wrong byte gives an error or (in the header's unused fields) the right text, never a wrong one. */
-/* A hundred mebibytes of zeros are half a mebibyte of gzip, and not unpacked to the end; as many of a text are no bomb. */
+/* A hundred mebibytes of zeros are half a mebibyte of gzip, and not unpacked to the end; as many of a text are no
+ * bomb. */
 static void a_gzip_bomb_is_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Texts as people write them, in many languages. What is expected follows from the rules of corpus/written_words.h and from the lexicon of each case. */
+/* Texts as people write them, in many languages. What is expected follows from the rules of corpus/written_words.h
+ * and from the lexicon of each case. */
 #include "cmocka_test.h"
 #include "corpus/corpus_builder.h"
 #include "corpus/written_words.h"
